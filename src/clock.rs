@@ -1,0 +1,68 @@
+//! The only place that reads a clock.
+
+use crate::{
+    docker::port::Pending,
+    domain::moment::{AwakeMs, BootId, BootMs, Moment, WallMs},
+};
+use rustix::time::{ClockId, clock_gettime};
+use std::{sync::Arc, time::Duration};
+
+/// Reads the three clocks and waits.
+pub trait Clock: Send + Sync + 'static {
+    /// All three, now.
+    fn now(&self) -> Moment;
+
+    /// Which boot of the host this is.
+    fn boot_id(&self) -> BootId;
+
+    /// Waits until the awake clock shows `until`. May return late, never early.
+    fn sleep_until(&self, until: AwakeMs) -> Pending<'_, ()>;
+}
+
+/// The host's own clocks.
+pub struct HostClock {
+    boot_id: BootId,
+}
+
+impl HostClock {
+    /// Reads the host's boot ID. Where it cannot be read, every start of ours counts as a boot of its own: budgets then
+    /// refill later than they might, never earlier.
+    pub fn new() -> Self {
+        let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map_or_else(
+            |_| format!("unknown-{}", read(ClockId::Realtime)),
+            |id| id.trim().to_owned(),
+        );
+        Self { boot_id: BootId(Arc::from(boot_id)) }
+    }
+}
+
+impl Default for HostClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for HostClock {
+    fn now(&self) -> Moment {
+        Moment {
+            awake: AwakeMs(read(ClockId::Monotonic).unsigned_abs()),
+            boot: BootMs(read(ClockId::Boottime).unsigned_abs()),
+            wall: WallMs(read(ClockId::Realtime)),
+        }
+    }
+
+    fn boot_id(&self) -> BootId {
+        self.boot_id.clone()
+    }
+
+    fn sleep_until(&self, until: AwakeMs) -> Pending<'_, ()> {
+        let wait = until.since(self.now().awake);
+        // The timer counts whole milliseconds from a rounded-down reading: one more, so that it is never early.
+        Box::pin(tokio::time::sleep(wait + Duration::from_millis(u64::from(!wait.is_zero()))))
+    }
+}
+
+fn read(clock: ClockId) -> i64 {
+    let time = clock_gettime(clock);
+    time.tv_sec.saturating_mul(1000).saturating_add(time.tv_nsec / 1_000_000)
+}

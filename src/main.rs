@@ -1,0 +1,3 @@
+//! The `defib` binary.
+
+fn main() {}

@@ -1,0 +1,40 @@
+//! The only spawner. Every task and thread has a name, so that a dump of what is running reads like prose; every task
+//! belongs to a runtime that `daemon` owns and ends with it.
+
+use std::{future::Future, io, thread};
+use tokio::{runtime::Handle, task::JoinHandle};
+
+/// Spawns onto one runtime. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Tasks {
+    runtime: Handle,
+}
+
+impl Tasks {
+    /// Tasks of this runtime.
+    pub fn on(runtime: Handle) -> Self {
+        Self { runtime }
+    }
+
+    /// Starts a task. It ends with its runtime, or when the handle is aborted; dropping the handle detaches it.
+    pub fn spawn<F>(&self, name: &'static str, work: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        tracing::trace!(task = name, "spawned");
+        self.runtime.spawn(work)
+    }
+}
+
+/// Starts an operating-system thread, for what blocks and cannot be made not to.
+///
+/// # Errors
+/// Where the system cannot start another thread.
+#[allow(clippy::disallowed_methods, reason = "this is the one place that starts threads")]
+pub fn thread(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> io::Result<thread::JoinHandle<()>> {
+    thread::Builder::new().name(name.to_owned()).spawn(work)
+}
