@@ -258,10 +258,8 @@ impl Domain {
         };
         let matters = replica.kept.trouble.is_some()
             || replica.kept.attempt.is_some()
-            || inspection.health.as_ref().is_some_and(|health| {
-                health.failing_streak > 0
-                    || health.status != super::observation::HealthStatus::Healthy
-            });
+            || replica.evidence.health.reading != health::Reading::Passing
+            || inspection.health.as_ref().is_some_and(|health| health.failing_streak > 0);
         if let Some(wait) = health::next_result_in(inspection).filter(|_| matters) {
             let container = inspection.id.clone();
             self.looking.want_by(&container, self.now.awake + wait);

@@ -11,7 +11,6 @@ use super::{
     observe::stand_in_name,
     policy::{Place, Policy, ProbeSpec, ServicePolicy},
     record::{Decision, HostRecord, Record, rebase_moment},
-    service::Service,
     telling::delivery::Sink,
     watching::{
         lifecycle::Lifecycle,
