@@ -1,6 +1,6 @@
 //! The real engine behind the port.
 //!
-//! Looks are decoded by our own tolerant structs ([`super::raw`]). Acts go through bollard, by ID only, over our own
+//! Looks are decoded by our own tolerant structs (`raw`). Acts go through bollard, by ID only, over our own
 //! connection: bollard sends no API version and has a single timeout for everything, so the transport sets the one, and its
 //! own is set out of reach. An answer with an error status is read in the transport too, because bollard reads such bodies
 //! without a bound.
@@ -10,7 +10,7 @@
 //! not take the list down with them. The engine need not be there when this is made.
 //!
 //! Refuses: to repeat a call, to act by name, and to end an act early. Dropping a restart in mid-flight leaves the container
-//! stopped on Engine 24.0.0 to 24.0.6 (moby 44365). Only after [`ACT_PATIENCE`] beyond the stop timeout is a call that the
+//! stopped on Engine 24.0.0 to 24.0.6 (moby 44365). Only after `ACT_PATIENCE` beyond the stop timeout is a call that the
 //! engine itself has lost given up, or a wedged container would collect a connection with every attempt.
 
 use super::{

@@ -2,7 +2,7 @@
 //!
 //! There is no pool. A connection that a hung engine holds would be handed to the next call, and a look that is given up
 //! has to close its socket, so that the engine can let go of it (moby 30605 counts 2,636 that nobody closed). Connecting over
-//! a Unix socket costs some 50 µs. For the same reason nothing is spawned: whoever holds an [`Exchange`] drives its
+//! a Unix socket costs some 50 µs. For the same reason nothing is spawned: whoever holds an exchange drives its
 //! connection by polling it, and dropping it closes the socket.
 //!
 //! The API version is read from `/version` and put in front of every path. It is the highest that engine and defib both know,
