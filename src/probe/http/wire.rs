@@ -17,6 +17,10 @@ use tokio::{
     time::Instant,
 };
 
+/// Read at most so much at a time. hyper doubles its buffer whenever a read fills it, which is meant for downloads; a body
+/// is counted here and thrown away, and hundreds of probes at a time should take kilobytes each.
+const PIECE: usize = 2 * 1024;
+
 /// What was seen so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sight {
@@ -97,16 +101,18 @@ impl AsyncRead for Watched {
                 return Poll::Ready(Err(io::Error::other("the answer's head is too large")));
             }
         }
-        let before = buffer.filled().len();
-        match Pin::new(&mut self.stream).poll_read(context, buffer) {
+        let room = buffer.remaining().min(PIECE);
+        let mut piece = ReadBuf::new(buffer.initialize_unfilled_to(room));
+        match Pin::new(&mut self.stream).poll_read(context, &mut piece) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(Ok(())) => {
-                let came = buffer.filled().len() - before;
+                let came = piece.filled().len();
+                buffer.advance(came);
                 let sight = &mut self.seen.notes().sight;
                 if came > 0 {
                     sight.bytes += came;
                     sight.first_byte.get_or_insert_with(super::instant);
-                } else if buffer.remaining() > 0 {
+                } else if room > 0 {
                     sight.ended = true;
                 }
                 Poll::Ready(Ok(()))
