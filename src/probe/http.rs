@@ -29,7 +29,6 @@ use http_body_util::BodyExt as _;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use std::{
-    error::Error as _,
     future::{Future, poll_fn},
     net::SocketAddr,
     pin::{Pin, pin},
@@ -179,10 +178,7 @@ async fn addresses(
             // The total bounds this too; what the resolver's own limit adds is a cause in words.
             match resolver.resolve(Lane::Probes, host, watch.probe.timeout).await {
                 Ok(found) => Ok(found.into_iter().map(|ip| SocketAddr::new(ip, *port)).collect()),
-                Err(failure) => Err(ProbeOutcome::Dns(match failure.source() {
-                    Some(source) => format!("{failure}: {source}"),
-                    None => failure.to_string(),
-                })),
+                Err(failure) => Err(class::of_resolve(&failure)),
             }
         }
     }

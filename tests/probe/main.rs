@@ -8,9 +8,11 @@
     reason = "a test's own helpers may fail as its tests do"
 )]
 
+mod bench;
 mod cases;
 mod classes;
 mod footprint;
 mod schedule;
 mod servers;
+mod virtual_time;
 mod watches;

@@ -5,9 +5,33 @@
 //! begun, FIN is `truncated` and RST is `reset`.
 
 use super::wire::Sight;
-use crate::domain::observation::{Phase, ProbeOutcome};
+use crate::{
+    domain::observation::{Phase, ProbeOutcome},
+    resolve::ResolveFailure,
+};
 use rustix::io::Errno;
 use std::{error::Error, io};
+
+/// The class of a name without addresses: never evidence, but whose trouble it is matters to whoever is told.
+pub(super) fn of_resolve(failure: &ResolveFailure) -> ProbeOutcome {
+    let text = failure
+        .source()
+        .map_or_else(|| failure.to_string(), |source| format!("{failure}: {source}"));
+    match failure {
+        ResolveFailure::NoThread { .. } => ProbeOutcome::Local(text),
+        // The resolver's library could not even open a socket.
+        ResolveFailure::Failed { source, .. } if is_shortage(source) => ProbeOutcome::Local(text),
+        ResolveFailure::Failed { .. }
+        | ResolveFailure::NoAddress { .. }
+        | ResolveFailure::TimedOut { .. }
+        | ResolveFailure::Busy { .. } => ProbeOutcome::Dns(text),
+    }
+}
+
+fn is_shortage(fault: &io::Error) -> bool {
+    let shortages = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS];
+    Errno::from_io_error(fault).is_some_and(|number| shortages.contains(&number))
+}
 
 /// The class of a connection that did not come about.
 pub(super) fn of_connect(fault: &io::Error) -> ProbeOutcome {
@@ -101,6 +125,19 @@ mod tests {
             let outcome = of_connect(&ours.into());
             assert!(matches!(outcome, ProbeOutcome::Local(_)), "{ours:?}: {outcome:?}");
         }
+    }
+
+    #[test]
+    fn a_resolver_without_descriptors_is_our_trouble_and_one_that_is_down_is_its_own() {
+        let failed = |source: io::Error| ResolveFailure::Failed {
+            name: "shop.example".into(),
+            source: std::sync::Arc::new(source),
+        };
+        let ours = of_resolve(&failed(Errno::MFILE.into()));
+        assert!(matches!(ours, ProbeOutcome::Local(_)), "{ours:?}");
+        let theirs = of_resolve(&failed(io::Error::other("no such name")));
+        let words = "failed to resolve `shop.example`: no such name";
+        assert_eq!(theirs, ProbeOutcome::Dns(words.into()));
     }
 
     #[test]
