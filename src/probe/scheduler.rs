@@ -2,7 +2,7 @@
 //!
 //! One task with one timer for all targets, however many: ten thousand sleeping tasks would be ten thousand timers and stacks
 //! for nothing. Each probe runs as a task of its own, so that a slow one delays nobody. What is decided when is in
-//! [`super::timetable`]; here is only what touches clock, tasks and lanes.
+//! `timetable`; here is only what touches clock, tasks and lanes.
 //!
 //! Lanes. In: orders never wait; only the latest one of each target is kept, so there are never more than targets. Out: one
 //! slot a target. A sample that was not taken holds back its target's next run, and never another's.
