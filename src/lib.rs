@@ -5,5 +5,6 @@ pub mod docker;
 pub mod domain;
 pub mod notify;
 pub mod probe;
+pub mod resolve;
 pub mod store;
 pub mod tasks;
