@@ -106,11 +106,40 @@ pub trait Witness: Send {
 
 /// Runs until it is told to stop. What is still under way then is named in the log.
 pub async fn run(world: World) {
-    let World { clock, tasks, engine, prober, pool, evidence, sinks, store, answers, records, last, policy, mut orders, mut hold, mut witness, seed } = world;
+    let World {
+        clock,
+        tasks,
+        engine,
+        prober,
+        pool,
+        evidence,
+        sinks,
+        store,
+        answers,
+        records,
+        last,
+        policy,
+        mut orders,
+        mut hold,
+        mut witness,
+        seed,
+    } = world;
     let start = clock.now();
     let (domain, batch) = Domain::restore(policy, clock.boot_id(), records, last, start);
-    let hands = Hands::new(Arc::clone(&clock), tasks, engine, prober, pool, evidence, sinks, store, answers, seed);
-    let mut daemon = Daemon { domain, hands, clock, last_turn: start, due: start.awake, held: false };
+    let hands = Hands::new(
+        Arc::clone(&clock),
+        tasks,
+        engine,
+        prober,
+        pool,
+        evidence,
+        sinks,
+        store,
+        answers,
+        seed,
+    );
+    let mut daemon =
+        Daemon { domain, hands, clock, last_turn: start, due: start.awake, held: false };
     witness.decided(start, &batch);
     daemon.hands.carry_out(batch);
     daemon.hands.follow_events();
@@ -225,7 +254,9 @@ impl Daemon {
             tracing::warn!(replica = %name, "still being acted on; at the next start it is looked at first");
         }
         if tokio::time::timeout(FLUSH_WITHIN, self.hands.close()).await.is_err() {
-            tracing::error!("the store has not written everything within 5 s; what is missing is looked at again at the next start");
+            tracing::error!(
+                "the store has not written everything within 5 s; what is missing is looked at again at the next start"
+            );
         }
     }
 }

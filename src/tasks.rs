@@ -49,7 +49,7 @@ impl Tasks {
             output
         });
         // A task that was aborted could not take itself out: those are swept now and then.
-        if number % 1024 == 0 {
+        if number.is_multiple_of(1024) {
             live.tasks.retain(|_, (_, task)| !task.is_finished());
         }
         live.tasks.insert(number, (name, handle.abort_handle()));

@@ -84,7 +84,10 @@ impl Lane {
 }
 
 impl Hands {
-    #[expect(clippy::too_many_arguments, reason = "each is a different part of the world, taken apart just once")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each is a different part of the world, taken apart just once"
+    )]
     pub(crate) fn new(
         clock: Arc<dyn Clock>,
         tasks: Tasks,
@@ -218,8 +221,11 @@ impl Hands {
             Effect::GatherEvidence { attempt, instance, pid, deadline } => {
                 let (evidence, results) = (Arc::clone(&self.evidence), self.results.sender.clone());
                 self.tasks.spawn("evidence", async move {
-                    let gathered = tokio::time::timeout(deadline, evidence.gather(instance, pid)).await;
-                    let findings = gathered.unwrap_or_else(|_| vec![format!("nothing more could be read within {deadline:?}")]);
+                    let gathered =
+                        tokio::time::timeout(deadline, evidence.gather(instance, pid)).await;
+                    let findings = gathered.unwrap_or_else(|_| {
+                        vec![format!("nothing more could be read within {deadline:?}")]
+                    });
                     deliver(&results, Observation::EvidenceGathered { attempt, findings }).await;
                 });
             }
@@ -248,9 +254,14 @@ impl Hands {
                 None => DeliveryOutcome::Broken("no such sink".to_owned()),
                 Some(sink) => {
                     let within = order.deadline + SINK_SLACK;
-                    tokio::time::timeout(within, sink.deliver(Arc::clone(&order))).await.unwrap_or_else(|_| {
-                        DeliveryOutcome::Unknown(format!("no answer within {:?}", order.deadline))
-                    })
+                    tokio::time::timeout(within, sink.deliver(Arc::clone(&order)))
+                        .await
+                        .unwrap_or_else(|_| {
+                            DeliveryOutcome::Unknown(format!(
+                                "no answer within {:?}",
+                                order.deadline
+                            ))
+                        })
                 }
             };
             let (sink, message, attempt) = (order.sink.clone(), order.message.id, order.attempt);
@@ -281,7 +292,8 @@ impl Hands {
 
     /// Keeps one event stream open for as long as the daemon runs.
     pub(crate) fn follow_events(&mut self) {
-        let (engine, clock, events) = (Arc::clone(&self.engine), Arc::clone(&self.clock), self.events.sender.clone());
+        let (engine, clock, events) =
+            (Arc::clone(&self.engine), Arc::clone(&self.clock), self.events.sender.clone());
         self.tasks.spawn("events", async move {
             let mut since = None;
             // Ends when the loop does not listen any more.
@@ -301,7 +313,11 @@ impl Hands {
 struct Ended;
 
 /// Opens the stream and follows it to its end.
-async fn follow_once(engine: &dyn Engine, events: &mpsc::Sender<Observation>, since: &mut Option<EngineMs>) -> Result<(), Ended> {
+async fn follow_once(
+    engine: &dyn Engine,
+    events: &mpsc::Sender<Observation>,
+    since: &mut Option<EngineMs>,
+) -> Result<(), Ended> {
     let failure = match within(OPEN_EVENTS_WITHIN, engine.events(*since)).await {
         Ok(stream) => {
             events.send(Observation::EventsOpened).await.map_err(|_| Ended)?;
@@ -312,7 +328,11 @@ async fn follow_once(engine: &dyn Engine, events: &mpsc::Sender<Observation>, si
     events.send(Observation::EventsLost(failure)).await.map_err(|_| Ended)
 }
 
-async fn follow(mut stream: Box<dyn EventStream>, events: &mpsc::Sender<Observation>, since: &mut Option<EngineMs>) -> Result<LookFailure, Ended> {
+async fn follow(
+    mut stream: Box<dyn EventStream>,
+    events: &mpsc::Sender<Observation>,
+    since: &mut Option<EngineMs>,
+) -> Result<LookFailure, Ended> {
     loop {
         match stream.next().await {
             Ok(event) => {
@@ -321,7 +341,9 @@ async fn follow(mut stream: Box<dyn EventStream>, events: &mpsc::Sender<Observat
                     Ok(()) => {}
                     Err(mpsc::error::TrySendError::Closed(_)) => return Err(Ended),
                     Err(mpsc::error::TrySendError::Full(_)) => {
-                        return Ok(LookFailure::Local("more events than could be taken in".to_owned()));
+                        return Ok(LookFailure::Local(
+                            "more events than could be taken in".to_owned(),
+                        ));
                     }
                 }
             }
@@ -330,7 +352,10 @@ async fn follow(mut stream: Box<dyn EventStream>, events: &mpsc::Sender<Observat
     }
 }
 
-async fn within<T>(deadline: Duration, answer: impl Future<Output = Result<T, LookFailure>>) -> Result<T, LookFailure> {
+async fn within<T>(
+    deadline: Duration,
+    answer: impl Future<Output = Result<T, LookFailure>>,
+) -> Result<T, LookFailure> {
     tokio::time::timeout(deadline, answer).await.unwrap_or(Err(LookFailure::TimedOut(deadline)))
 }
 

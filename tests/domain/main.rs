@@ -3,6 +3,13 @@
 //! `rig` answers the domain's effects from a table of containers that each test moves by hand. It is a table and not a model:
 //! an engine's own behaviour is tested elsewhere, against the real one.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that can't go on fails"
+)]
+
 mod acting;
 mod rig;
 mod telling;

@@ -1,5 +1,12 @@
 //! The domain stands alone: it is compiled here by itself, and names nothing but the standard library and serde.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that can't go on fails"
+)]
+
 use std::{fs, path::Path};
 
 #[path = "../../src/domain/mod.rs"]
