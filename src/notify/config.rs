@@ -68,7 +68,7 @@ pub struct Surroundings {
     /// How HTTP is spoken.
     pub http: HttpClient,
     /// Opens what terminal sinks write to.
-    pub terminal: fn() -> Box<dyn Write + Send>,
+    pub terminal: Arc<dyn Fn() -> Box<dyn Write + Send> + Send + Sync>,
 }
 
 /// Why a sink could not be built.

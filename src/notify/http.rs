@@ -91,15 +91,27 @@ pub struct Post<'a> {
 }
 
 impl HttpClient {
-    /// A client with the host's certificate authorities, or Mozilla's where the host has none.
+    /// A client that trusts the host's certificate authorities, or Mozilla's where the host has none.
     ///
     /// # Errors
     /// Where TLS or the client cannot be set up.
     pub fn new(resolver: Option<Resolver>) -> Result<Self, HttpClientError> {
+        Self::trusting(authorities(), resolver)
+    }
+
+    /// A client that trusts these certificate authorities alone.
+    ///
+    /// # Errors
+    /// Where TLS or the client cannot be set up.
+    pub fn trusting(
+        authorities: RootCertStore,
+        resolver: Option<Resolver>,
+    ) -> Result<Self, HttpClientError> {
+        // The provider is named here: nothing hangs on which one the process has as its default.
         let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(HttpClientError::Tls)?
-            .with_root_certificates(authorities())
+            .with_root_certificates(authorities)
             .with_no_client_auth();
         let mut builder = Client::builder()
             .tls_backend_preconfigured(tls)

@@ -7,8 +7,8 @@
 //! less. The last resort, where Slack refuses the blocks, is one plain text: a page that is ugly beats one that is lost.
 
 use super::{
-    address::{self, Address, read_secret},
-    answer::{Answer, Dialect, classify},
+    address::{self, read_secret},
+    answer::{Dialect, classify},
     config::Surroundings,
     http::{Deadline, HttpClient, Post, Reads},
     plain::{Style, block},
@@ -49,26 +49,23 @@ fn room(topic: Topic) -> Room {
     }
 }
 
-/// The body of a request: the message as blocks.
+/// The body of a request: the message as blocks, or as text alone where there is only a headline.
 pub fn payload(message: &Message, durable: bool, tz: &TimeZone) -> Value {
     let wording = word(message, durable, tz);
+    if wording.parts.is_empty() {
+        let text = format!("{} {}", wording.tone.sign(), block(&wording, Style::Plain));
+        return text_alone(text.trim_end(), PLAIN);
+    }
     let mut blocks = head(&wording);
     for part in &wording.parts {
         blocks.extend(sections(part));
     }
     let footer = json!({"type": "context", "elements": [plain_text(&wording.footer, FOOTER)]});
     blocks.push(footer);
-    let preview = format!("{} {}", greeting(&wording, &wording.host), wording.when);
+    let preview = format!("{}. {}", greeting(&wording, &wording.host), wording.when);
     let mut payload = text_alone(&preview, PREVIEW);
     payload["blocks"] = Value::Array(blocks);
     payload
-}
-
-/// The body of a request where Slack refuses the blocks: text alone.
-pub fn plain_payload(message: &Message, durable: bool, tz: &TimeZone) -> Value {
-    let wording = word(message, durable, tz);
-    let text = format!("{}\n{}", wording.tone.sign(), block(&wording, Style::Plain));
-    text_alone(text.trim_end(), PLAIN)
 }
 
 /// Text in which nothing is looked for: no markup, no names, no URLs.
@@ -187,33 +184,15 @@ impl SlackSink {
         let deadline = Deadline::within(order.deadline);
         let url = read_secret(&self.url, deadline).await.map_err(DeliveryOutcome::Broken)?;
         let address = address::of(&url, self.allow_http).map_err(DeliveryOutcome::Broken)?;
-        let (message, durable) = (&order.message, order.durable);
-        let full = payload(message, durable, &self.tz);
-        let answer = self.post(&full, &address, deadline).await?;
-        let outcome = self.classify(&answer, &address);
-        if !matches!((&outcome, answer.status), (DeliveryOutcome::Rejected(_), 200 | 400 | 413)) {
-            return Ok(outcome);
-        }
-        // The one repetition within an attempt: nothing was taken, and plain text is what Slack can least object to.
-        let plain = plain_payload(message, durable, &self.tz);
-        let answer = self.post(&plain, &address, deadline).await?;
-        Ok(self.classify(&answer, &address))
-    }
-
-    fn classify(&self, answer: &Answer, address: &Address) -> DeliveryOutcome {
-        classify(answer, Dialect::Slack, &address.redaction, self.clock.now().wall)
-    }
-
-    async fn post(
-        &self,
-        payload: &Value,
-        address: &Address,
-        deadline: Deadline,
-    ) -> Result<Answer, DeliveryOutcome> {
-        let body = payload.to_string().into_bytes();
+        let body = payload(&order.message, order.durable, &self.tz).to_string().into_bytes();
         let post =
             Post { url: &address.url, headers: HeaderMap::new(), body, reads: Reads::Always };
-        self.http.post(post, deadline, &address.redaction).await.map_err(DeliveryOutcome::Unknown)
+        let answer = self
+            .http
+            .post(post, deadline, &address.redaction)
+            .await
+            .map_err(DeliveryOutcome::Unknown)?;
+        Ok(classify(&answer, Dialect::Slack, &address.redaction, self.clock.now().wall))
     }
 }
 

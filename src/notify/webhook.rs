@@ -75,8 +75,6 @@ pub struct Payload {
     pub note: Option<String>,
     /// False where it could not be recorded before it was sent, and so may come twice under another id.
     pub durable: bool,
-    /// True where the full message was refused and this one lacks its lists.
-    pub shortened: bool,
 }
 
 /// The incident of a message.
@@ -94,22 +92,12 @@ pub struct Incident {
     pub until: Option<String>,
 }
 
-/// How much of a message is said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fullness {
-    /// All of it.
-    Full,
-    /// What the receiver needs to tell somebody at all: it refused the rest.
-    Shortened,
-}
-
 /// Renders the body.
-pub fn payload(message: &Message, durable: bool, fullness: Fullness) -> Payload {
-    let is_full = fullness == Fullness::Full;
+pub fn payload(message: &Message, durable: bool) -> Payload {
     let line = |text: &str| cut(&one_line(text), LINE, bytes).into_owned();
     let list = |lines: &[String]| {
         let lines: Vec<String> = lines.iter().map(|line| one_line(line)).collect();
-        if is_full { fitting(&lines, LIST, bytes) } else { Vec::new() }
+        fitting(&lines, LIST, bytes)
     };
     let note = |text: &String| cut(&several_lines(text), NOTE, bytes).into_owned();
     Payload {
@@ -134,9 +122,8 @@ pub fn payload(message: &Message, durable: bool, fullness: Fullness) -> Payload 
         findings: list(&message.findings),
         next_steps: list(&message.next_steps),
         runbook: message.runbook.as_deref().map(line),
-        note: message.note.as_ref().filter(|_| is_full).map(note),
+        note: message.note.as_ref().map(note),
         durable,
-        shortened: !is_full,
     }
 }
 
@@ -149,7 +136,7 @@ fn bytes(c: char) -> usize {
 }
 
 /// The longest id that goes into a header as it is.
-const LONGEST_ID: usize = 200;
+pub const LONGEST_ID: usize = 200;
 
 /// The idempotency key as a header takes it. A host's name may hold anything: what a header must not hold is written as
 /// `%` and two hex digits, and what is too long as its hash, so that different keys stay different.
@@ -190,13 +177,8 @@ impl WebhookSink {
         let deadline = Deadline::within(order.deadline);
         let mut address = self.address(deadline).await.map_err(DeliveryOutcome::Broken)?;
         let keys = self.keys(&mut address, deadline).await.map_err(DeliveryOutcome::Broken)?;
-        let full = self.post(order, Fullness::Full, &address, &keys, deadline).await?;
-        // The one repetition within an attempt: nothing was taken, and a page without its findings beats none.
-        let last = match full.status {
-            400 | 413 => self.post(order, Fullness::Shortened, &address, &keys, deadline).await?,
-            _ => full,
-        };
-        Ok(classify(&last, Dialect::Plain, &address.redaction, self.clock.now().wall))
+        let answer = self.post(order, &address, &keys, deadline).await?;
+        Ok(classify(&answer, Dialect::Plain, &address.redaction, self.clock.now().wall))
     }
 
     async fn address(&self, deadline: Deadline) -> Result<Address, String> {
@@ -228,12 +210,11 @@ impl WebhookSink {
     async fn post(
         &self,
         order: &SendOrder,
-        fullness: Fullness,
         address: &Address,
         keys: &[SigningKey],
         deadline: Deadline,
     ) -> Result<Answer, DeliveryOutcome> {
-        let payload = payload(&order.message, order.durable, fullness);
+        let payload = payload(&order.message, order.durable);
         let body = serde_json::to_vec(&payload).map_err(|error| {
             DeliveryOutcome::Rejected(format!("cannot be written as JSON: {error}"))
         })?;

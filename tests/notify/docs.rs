@@ -6,8 +6,7 @@ use defib::notify::{
     answer::{LONGEST_PAUSE, SHORTEST_PAUSE},
     http::LARGEST_ANSWER,
     plain::{Style, block},
-    slack,
-    webhook::{self, Fullness},
+    secret, slack, webhook,
     wording::word,
 };
 
@@ -20,9 +19,7 @@ fn rendered(what: &str) -> String {
     match sink {
         "plain" => block(&word(&message, true, &berlin()), Style::Plain).trim_end().to_owned(),
         "slack" => json(slack::payload(&message, true, &berlin())),
-        "webhook" => {
-            json(serde_json::to_value(webhook::payload(&message, true, Fullness::Full)).unwrap())
-        }
+        "webhook" => json(serde_json::to_value(webhook::payload(&message, true)).unwrap()),
         other => panic!("unknown sink {other}"),
     }
 }
@@ -63,6 +60,8 @@ fn the_numbers_in_the_docs_are_the_codes() {
             LONGEST_PAUSE.as_secs() / 3600
         ),
         format!("`\"version\": {}`", webhook::VERSION),
+        format!("text of at most {} bytes", secret::LARGEST),
+        format!("longer than {} as", webhook::LONGEST_ID),
     ] {
         assert!(docs.contains(&number), "{number}");
     }

@@ -4,10 +4,10 @@ use crate::{
     samples::{self, berlin},
     strict,
 };
+use defib::domain::moment::WallMs;
 use defib::notify::{
     plain::{Style, block},
-    slack,
-    webhook::{self, Fullness},
+    slack, webhook,
     wording::word,
 };
 use proptest::prelude::*;
@@ -48,8 +48,7 @@ fn a_terminal_in_colours_reads_the_same() {
 #[test]
 fn programs_read_this() {
     for (name, message) in samples::all() {
-        let payload =
-            serde_json::to_value(webhook::payload(&message, true, Fullness::Full)).unwrap();
+        let payload = serde_json::to_value(webhook::payload(&message, true)).unwrap();
         assert_eq!(strict::webhook_payload(&payload), Ok(()), "{name}");
         insta::assert_snapshot!(format!("webhook_{name}"), pretty(&payload));
     }
@@ -60,10 +59,18 @@ fn a_message_that_could_not_be_recorded_says_so_everywhere() {
     let says = "could not record this message: it may come twice";
     let message = samples::page();
     assert!(slack::payload(&message, false, &berlin()).to_string().contains(says));
-    assert!(slack::plain_payload(&message, false, &berlin()).to_string().contains(says));
+    assert!(slack::payload(&samples::bare(&message), false, &berlin()).to_string().contains(says));
     assert!(block(&word(&message, false, &berlin()), Style::Plain).contains(says));
-    assert!(!webhook::payload(&message, false, Fullness::Full).durable);
+    assert!(!webhook::payload(&message, false).durable);
     assert!(!slack::payload(&message, true, &berlin()).to_string().contains(says));
+}
+
+#[test]
+fn a_headline_alone_goes_to_slack_as_text_alone() {
+    let payload = slack::payload(&samples::bare(&samples::page()), true, &berlin());
+    assert_eq!(strict::slack_payload(&payload), Ok(()));
+    assert!(payload.get("blocks").is_none());
+    insta::assert_snapshot!("slack_bare", pretty(&payload));
 }
 
 #[test]
@@ -91,19 +98,18 @@ fn the_largest_message_of_anything_fits_everywhere() {
 
 fn fits_everywhere(message: &defib::domain::message::Message) -> Result<(), String> {
     strict::slack_payload(&slack::payload(message, false, &berlin()))?;
-    strict::slack_payload(&slack::plain_payload(message, false, &berlin()))?;
-    for fullness in [Fullness::Full, Fullness::Shortened] {
-        let payload = webhook::payload(message, false, fullness);
-        strict::webhook_payload(
-            &serde_json::to_value(payload).map_err(|error| error.to_string())?,
-        )?;
-    }
+    strict::slack_payload(&slack::payload(&samples::bare(message), false, &berlin()))?;
+    let payload = webhook::payload(message, false);
+    strict::webhook_payload(&serde_json::to_value(payload).map_err(|error| error.to_string())?)?;
     let text = block(&word(message, false, &berlin()), Style::Plain);
     if text.chars().count() > 25_000 {
         return Err(format!("{} characters for the terminal", text.chars().count()));
     }
     Ok(())
 }
+
+/// Of what can be written as a date: 3,000 years to both sides. Others are shown as impossible.
+const IN_RANGE: i64 = 100_000_000_000_000;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
@@ -121,9 +127,8 @@ proptest! {
         message.next_steps = lines.iter().map(|line| format!("$ {line}")).collect();
         message.findings = lines;
         let (since, until) = times;
-        let in_range = |ms: i64| defib::domain::moment::WallMs(ms % 100_000_000_000_000);
-        message.since = in_range(since);
-        message.until = until.map(in_range);
+        message.since = WallMs(since % IN_RANGE);
+        message.until = until.map(|until| WallMs(until % IN_RANGE));
         prop_assert_eq!(fits_everywhere(&message), Ok(()));
     }
 

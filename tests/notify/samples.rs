@@ -192,6 +192,19 @@ pub(crate) fn largest(stuff: &str) -> Message {
     }
 }
 
+/// What is left of a message that a sink refused.
+pub(crate) fn bare(message: &Message) -> Message {
+    Message {
+        members: vec![],
+        done: vec![],
+        findings: vec![],
+        next_steps: vec![],
+        runbook: None,
+        note: None,
+        ..message.clone()
+    }
+}
+
 pub(crate) fn all() -> Vec<(&'static str, Message)> {
     vec![
         ("notice", notice()),
@@ -240,6 +253,6 @@ pub(crate) fn surroundings() -> Surroundings {
         clock: Arc::new(SteppingClock::default()),
         tz: berlin(),
         http: HttpClient::new(None).unwrap(),
-        terminal: || Box::new(std::io::sink()),
+        terminal: Arc::new(|| Box::new(std::io::sink())),
     }
 }

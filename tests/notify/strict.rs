@@ -133,9 +133,7 @@ pub(crate) fn webhook_payload(json: &Value) -> Result<(), String> {
     for field in ["service", "runbook", "note"] {
         need(json[field].is_string() || json[field].is_null(), field)?;
     }
-    for field in ["durable", "shortened"] {
-        need(json[field].is_boolean(), field)?;
-    }
+    need(json["durable"].is_boolean(), "durable")?;
     let incident = &json["incident"];
     need(incident["id"].is_u64() && incident["key"].is_string(), "incident")?;
     need(incident["kind"].is_string() && incident["since"].is_string(), "incident")?;
