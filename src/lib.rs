@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod docker;
 pub mod domain;
+pub mod journal;
 pub mod notify;
 pub mod probe;
 pub mod store;

@@ -13,5 +13,6 @@ mod committing;
 mod crashing;
 mod fixture;
 mod given;
+mod journal;
 mod ledger;
 mod opening;
