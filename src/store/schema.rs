@@ -36,9 +36,10 @@ const MIGRATIONS: &[&str] = &["
     ) STRICT;
     CREATE TABLE progress (
         only INTEGER PRIMARY KEY CHECK (only = 1),
-        last_seq INTEGER NOT NULL
+        last_seq INTEGER NOT NULL,
+        refusals INTEGER NOT NULL
     ) STRICT;
-    INSERT INTO progress VALUES (1, 0);
+    INSERT INTO progress VALUES (1, 0, 0);
 "];
 
 /// The tables of the latest version.

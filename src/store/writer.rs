@@ -3,6 +3,11 @@
 //! Knows of a record only where it goes ([`Record::shelf`]) and that it is JSON. A group that fails is refused as a whole,
 //! unless a record in it is to blame: then each batch is tried alone, so that one that can't be written costs no other.
 //! Nothing is tried again here: the domain decides whether it still matters.
+//!
+//! A commit whose last fsync failed lies whole in the log all the same, and whoever opens the log next would find it: a batch
+//! that was refused would be back after a restart. So after such a failure a commit that changes nothing is written over it
+//! ("sealed") by the same connection, which still knows where the log truly ended. What cannot be helped is a machine that
+//! loses power just there: a batch that was refused is one that nobody may count on, not one that is surely absent.
 
 use super::{
     batch::{self, Waiting},
@@ -27,6 +32,10 @@ const TRIM_STEP: i64 = 500;
 /// Undecodable records kept for whoever wants to look. Each was reported when it was moved.
 const UNDECODABLE_ROWS: i64 = 1_000;
 
+/// After so many failures of the disk in a row the file is opened again: its file system may have been mounted anew, and the
+/// descriptors we hold belong to the dead one.
+const REOPENED_AFTER: u32 = 3;
+
 /// A record that could not be decoded when the store was opened, and was moved out of the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undecodable {
@@ -49,7 +58,8 @@ pub(super) struct Writer {
     connection: Option<Connection>,
     file: PathBuf,
     identity: FileIdentity,
-    history_rows: i64,
+    /// Failures of the disk in a row.
+    failures: u32,
     /// The last refusal's text, so that the same is logged once.
     said: Option<String>,
     _place: Place,
@@ -63,7 +73,7 @@ impl Writer {
             connection: Some(connection),
             file,
             identity,
-            history_rows: HISTORY_ROWS,
+            failures: 0,
             said: None,
             _place: place,
         })
@@ -78,7 +88,7 @@ impl Writer {
                 }
                 batch::committed(group);
             }
-            Err(Failure { of_a_record: true, .. }) if group.len() > 1 => {
+            Err(Failure { aftermath: Aftermath::OfARecord, .. }) if group.len() > 1 => {
                 for waiting in group {
                     self.commit(vec![waiting]);
                 }
@@ -103,9 +113,24 @@ impl Writer {
             Some(connection) => connection,
             None => schema::reopen(&self.file).map_err(|error| Failure::sqlite(&error))?,
         };
-        let written = transact(&mut connection, group, self.history_rows);
-        // A connection that met an I/O error is not used again: what it has in memory may not be what is on the disk.
-        if !matches!(written, Err(Failure { broke_the_connection: true, .. })) {
+        let written = transact(&mut connection, group);
+        let is_usable = match written.as_ref().map_err(|failure| failure.aftermath) {
+            Ok(()) => {
+                self.failures = 0;
+                true
+            }
+            Err(Aftermath::OfARecord | Aftermath::Passing) => true,
+            Err(Aftermath::InDoubt) => {
+                self.failures += 1;
+                // Where this fails too, its frame lies over the other's, and means nothing.
+                if let Err(error) = seal(&connection) {
+                    tracing::debug!(%error, "the refused commit could not be sealed");
+                }
+                !self.failures.is_multiple_of(REOPENED_AFTER)
+            }
+            Err(Aftermath::Broken) => false,
+        };
+        if is_usable {
             self.connection = Some(connection);
         }
         written
@@ -126,11 +151,12 @@ pub(super) fn load(connection: &mut Connection, now: WallMs) -> rusqlite::Result
     Ok(Kept { records, last_seq, undecodable })
 }
 
-fn transact(
-    connection: &mut Connection,
-    group: &[Waiting],
-    history_rows: i64,
-) -> Result<(), Failure> {
+/// A commit that changes nothing, in place of one that failed.
+fn seal(connection: &Connection) -> rusqlite::Result<usize> {
+    connection.execute("UPDATE progress SET refusals = refusals + 1", [])
+}
+
+fn transact(connection: &mut Connection, group: &[Waiting]) -> Result<(), Failure> {
     let sqlite = |error: rusqlite::Error| Failure::sqlite(&error);
     let transaction = connection
         .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
@@ -147,7 +173,7 @@ fn transact(
                     ORDER BY rowid LIMIT ?2
                  )",
             )
-            .and_then(|mut trim| trim.execute((history_rows, appended + TRIM_STEP)))
+            .and_then(|mut trim| trim.execute((HISTORY_ROWS, appended + TRIM_STEP)))
             .map_err(sqlite)?;
     }
     transaction.commit().map_err(sqlite)
@@ -239,75 +265,64 @@ fn set_aside(
 /// Why a group was not written.
 struct Failure {
     reason: String,
-    /// Another group may pass.
-    of_a_record: bool,
-    broke_the_connection: bool,
+    aftermath: Aftermath,
+}
+
+/// What a failure leaves behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Aftermath {
+    /// Only the batch with that record is to blame.
+    OfARecord,
+    /// Nothing: the next may pass.
+    Passing,
+    /// The group, or a part of it, may lie in the log.
+    InDoubt,
+    /// What the connection has in memory can't be trusted.
+    Broken,
 }
 
 impl Failure {
     fn sqlite(error: &rusqlite::Error) -> Self {
-        let code = error.sqlite_error_code();
-        let advice = match code {
-            Some(ErrorCode::DiskFull) => "the disk is full: free some space",
+        let (advice, aftermath) = match error.sqlite_error_code() {
+            None => ("a record can't be written", Aftermath::OfARecord),
+            Some(ErrorCode::TooBig | ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch) => {
+                ("a record can't be written", Aftermath::OfARecord)
+            }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                "another process holds the store: close what has it open"
+                ("another process holds the store: close what has it open", Aftermath::Passing)
             }
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-                "the store is damaged: restart defib, which keeps it aside and begins anew"
+            Some(ErrorCode::DiskFull) => ("the disk is full: free some space", Aftermath::InDoubt),
+            Some(ErrorCode::SystemIoFailure) => {
+                ("the disk failed: check it (`dmesg`)", Aftermath::InDoubt)
             }
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => (
+                "the store is damaged: restart defib, which keeps it aside and begins anew",
+                Aftermath::Broken,
+            ),
             Some(ErrorCode::ReadOnly) => {
-                "the store may not be written: check its owner and the mount"
+                ("the store may not be written: check its owner and the mount", Aftermath::Broken)
             }
-            _ => "the store failed: check the disk",
+            Some(_) => ("the store failed: check the disk", Aftermath::Broken),
         };
-        Self {
-            reason: format!("{advice} ({error})"),
-            of_a_record: matches!(
-                code,
-                None | Some(
-                    ErrorCode::TooBig | ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch
-                )
-            ),
-            broke_the_connection: !matches!(
-                code,
-                None | Some(
-                    ErrorCode::DiskFull
-                        | ErrorCode::DatabaseBusy
-                        | ErrorCode::DatabaseLocked
-                        | ErrorCode::TooBig
-                        | ErrorCode::ConstraintViolation
-                        | ErrorCode::TypeMismatch
-                )
-            ),
-        }
+        Self { reason: format!("{advice} ({error})"), aftermath }
     }
 
     fn record(why: &str) -> Self {
-        Self {
-            reason: format!("a record can't be written: {why}"),
-            of_a_record: true,
-            broke_the_connection: false,
-        }
+        let reason = format!("a record can't be written: {why}");
+        Self { reason, aftermath: Aftermath::OfARecord }
     }
 
     fn file(source: &io::Error) -> Self {
-        Self {
-            reason: format!(
-                "the store's file can't be reached: put it back, or restart defib ({source})"
-            ),
-            of_a_record: false,
-            broke_the_connection: false,
-        }
+        let reason =
+            format!("the store's file can't be reached: put it back, or restart defib ({source})");
+        Self { reason, aftermath: Aftermath::Passing }
     }
 
     /// Its connection still writes the file that was there before, which nobody will ever read again; and in the one that
     /// is there now, what defib knows is missing.
     fn replaced() -> Self {
-        Self {
-            reason: "the store's file was replaced while in use: restart defib".to_owned(),
-            of_a_record: false,
-            broke_the_connection: false,
-        }
+        let reason = "the store's file was replaced while in use: restart defib".to_owned();
+        Self { reason, aftermath: Aftermath::Passing }
     }
 }
 

@@ -11,6 +11,7 @@
 
 mod committing;
 mod crashing;
+mod failing_disk;
 mod fixture;
 mod given;
 mod journal;
