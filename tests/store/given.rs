@@ -5,9 +5,9 @@ use defib::{
     docker::port::Pending,
     domain::{
         moment::{AwakeMs, BootId, BootMs, Moment, Stamp, WallMs},
-        name::{IncidentId, Seq, SinkName},
+        name::{Seq, SinkName},
         observation::Observation,
-        record::{DecisionRecord, DeliveryRecord, Record, Shelf},
+        record::{Decision, DecisionRecord, Record, Shelf, SinkRecord},
     },
     store::{
         problem::StoreProblem,
@@ -36,13 +36,10 @@ impl Clock for Still {
     }
 }
 
-/// A state record, told apart by `sink` and `incident`.
-pub fn state(sink: &str, incident: u64) -> Record {
-    Record::Delivery(DeliveryRecord {
-        sink: SinkName::new(sink),
-        incident: IncidentId(incident),
-        message: None,
-    })
+/// A state record, told apart by `name` and `number`.
+pub fn state(name: &str, number: u64) -> Record {
+    let sink = SinkName::new(format!("{name}/{number}"));
+    Record::Sink(SinkRecord { sink, proven: true })
 }
 
 /// A record that removes `state`.
@@ -55,12 +52,12 @@ pub fn removed(state: &Record) -> Record {
 
 /// A history record, told apart by `reason`.
 pub fn history(reason: impl Into<String>) -> Record {
-    Record::Decided(DecisionRecord {
+    Record::Decided(Box::new(DecisionRecord {
         at: Stamp { boot_id: BootId(Arc::from("boot")), moment: Still.now() },
+        service: None,
         replica: None,
-        decision: "hold".to_owned(),
-        reason: reason.into(),
-    })
+        decision: Decision::BrakeReleased(reason.into()),
+    }))
 }
 
 /// The reasons of history records.
@@ -68,7 +65,10 @@ pub fn reasons(records: &[(WallMs, Record)]) -> Vec<String> {
     records
         .iter()
         .map(|(_, record)| match record {
-            Record::Decided(decided) => decided.reason.clone(),
+            Record::Decided(decided) => match &decided.decision {
+                Decision::BrakeReleased(reason) => reason.clone(),
+                other => panic!("not made here: {other:?}"),
+            },
             other => panic!("not a history record: {other:?}"),
         })
         .collect()
