@@ -6,6 +6,7 @@ pub mod daemon;
 pub mod docker;
 pub mod domain;
 pub mod evidence;
+pub mod journal;
 pub mod notify;
 pub mod probe;
 pub mod resolve;

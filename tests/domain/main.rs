@@ -7,6 +7,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    unreachable_pub,
     reason = "a test that can't go on fails"
 )]
 
