@@ -60,6 +60,7 @@ allowed() {
 check_bans() {
     local crate why version
     while read -r crate why; do
+        # shellcheck disable=SC2013  # versions are words
         for version in $(awk -F"\t" -v crate="$crate" '$1 == crate { print $2 }' <<<"$1"); do
             complain "$crate $version is banned ($why); it comes by:"
             cargo tree --locked --target "$TARGET" -i "$crate@$version" --depth 3 >&2
