@@ -1,6 +1,6 @@
 //! Containers of a case: how one is asked for, and what the engine says of it.
 
-use crate::{case::Case, engine::Engine, host::run_id};
+use crate::{case::Case, engine::Engine, host::run_id, wait::until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::{net::IpAddr, time::Duration};
@@ -135,9 +135,21 @@ impl Container {
 
     /// Past the engine, so that no event of it could be taken for somebody's touch.
     fn signal(&self, signal: Signal) {
-        let pid = self.state("Pid").as_i64().and_then(|pid| i32::try_from(pid).ok());
-        let pid = pid.and_then(Pid::from_raw).expect("it must be running on this host");
+        let pid = self.clone().minds_signals().pid().expect("it must be running on this host");
         kill_process(pid, signal).expect("only root can signal a container's process");
+    }
+
+    /// Its first process, seen from here.
+    fn pid(&self) -> Option<Pid> {
+        Pid::from_raw(i32::try_from(self.state("Pid").as_i64()?).ok()?)
+    }
+
+    /// Waits until the server minds signals. Before that a first process has no handlers, and SIGTERM is lost on it.
+    pub(crate) fn minds_signals(self) -> Self {
+        until("the server to mind signals", Duration::from_secs(20), || {
+            catches(self.pid()?, Signal::USR1).then_some(())
+        });
+        self
     }
 
     /// All that the engine says.
@@ -170,4 +182,13 @@ impl Container {
         let networks = inspected["NetworkSettings"]["Networks"].as_object()?.clone();
         networks.values().find_map(|network| network["IPAddress"].as_str()?.parse().ok())
     }
+}
+
+/// Whether a process has a handler for a signal, by the kernel's own word.
+fn catches(process: Pid, signal: Signal) -> bool {
+    let file = format!("/proc/{}/status", process.as_raw_nonzero());
+    let status = std::fs::read_to_string(file).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let mask = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask >> (signal.as_raw() - 1) & 1 == 1
 }

@@ -3,6 +3,7 @@
 use crate::{
     host::say,
     http::{self, Head},
+    wait::until,
 };
 use serde_json::{Value, json};
 use std::{
@@ -16,6 +17,8 @@ use std::{
 
 /// Longer than the slowest stop of any scenario.
 const ANSWER_WITHIN: Duration = Duration::from_secs(90);
+/// How far events may be behind what they tell of, on a busy host.
+const EVENTS_WITHIN: Duration = Duration::from_secs(5);
 
 /// A connection anew for each call.
 #[derive(Clone, Debug)]
@@ -162,6 +165,13 @@ impl Witness {
     pub(crate) fn count(&self, name: &str, action: &str) -> usize {
         let same = |seen: &&Seen| seen.name == name && seen.action == action;
         self.seen.lock().unwrap().iter().filter(same).count()
+    }
+
+    /// Waits until exactly this has happened to the container of this name. Events come a moment after their causes.
+    pub(crate) fn expect(&self, name: &str, actions: &[&str]) {
+        until(&format!("{name} to see {actions:?}"), EVENTS_WITHIN, || {
+            (self.actions(name) == actions).then_some(())
+        });
     }
 
     /// Everything that happened to the container of this name, in order.

@@ -17,7 +17,7 @@ fn what_does_not_run_is_left_alone() {
     let Some(case) = Case::begin("not-running") else { return };
     let container = |name: &str| case.container(name).healthchecked();
     let created = container("created").create();
-    let stopped = container("stopped").start();
+    let stopped = container("stopped").start().minds_signals();
     let exited = container("exited").running(&["exit", "3"]).start();
     let restarting =
         container("restarting").running(&["exit", "3"]).restart_policy("always").start();

@@ -3,6 +3,7 @@
 
 use crate::{
     case::Case,
+    container::Container,
     engine::Answer,
     proxy::{Fault, Proxy, Rule, Socket, most_in_parallel},
     receiver::Receiver,
@@ -20,14 +21,14 @@ use std::{
 fn a_container_hangs_when_told_and_docker_calls_it_unhealthy() {
     let Some(case) = Case::begin("hangs") else { return };
     let container = case.container("a").healthchecked().start();
-    until("healthy", secs(10), || (container.health() == "healthy").then_some(()));
+    until("healthy", secs(30), || (container.health() == "healthy").then_some(()));
     container.hang();
-    until("unhealthy", secs(10), || (container.health() == "unhealthy").then_some(()));
+    until("unhealthy", secs(30), || (container.health() == "unhealthy").then_some(()));
     assert!(container.streak() >= 2, "two failures make it unhealthy");
     assert_eq!(container.status(), "running", "it hangs and has not ended");
     container.heal();
-    until("healthy again", secs(10), || (container.health() == "healthy").then_some(()));
-    assert_eq!(case.witness.actions(&container.name), ["create", "start"], "nobody touched it");
+    until("healthy again", secs(30), || (container.health() == "healthy").then_some(()));
+    case.witness.expect(&container.name, &["create", "start"]);
 }
 
 #[test]
@@ -38,34 +39,37 @@ fn a_hang_ends_with_a_restart_and_comes_back_where_it_was_asked_to() {
     let twice = case.container("twice").running(&arguments).healthchecked().start();
     cured.hang();
     for container in [&cured, &twice] {
-        until("unhealthy", secs(10), || (container.health() == "unhealthy").then_some(()));
+        until("unhealthy", secs(30), || (container.health() == "unhealthy").then_some(()));
         container.order("restart");
     }
-    until("cured", secs(10), || (cured.health() == "healthy").then_some(()));
-    until("hangs again", secs(10), || (twice.health() == "unhealthy").then_some(()));
+    until("cured", secs(30), || (cured.health() == "healthy").then_some(()));
+    until("hangs again", secs(30), || (twice.health() == "unhealthy").then_some(()));
     twice.order("restart");
-    until("fine in its third life", secs(10), || (twice.health() == "healthy").then_some(()));
-    assert_eq!(case.witness.count(&twice.name, "restart"), 2);
+    until("fine in its third life", secs(30), || (twice.health() == "healthy").then_some(()));
+    until("both seen", secs(5), || (case.witness.count(&twice.name, "restart") == 2).then_some(()));
 }
 
 #[test]
 fn stops_are_prompt_slow_or_refused_as_asked() {
     let Some(case) = Case::begin("stops") else { return };
-    let exit_code = |container: &crate::container::Container| {
+    let exit_code = |container: &Container| {
         container.order("stop");
         container.inspect()["State"]["ExitCode"].as_i64()
     };
-    let prompt = case.container("prompt").start();
+    let prompt = case.container("prompt").start().minds_signals();
     assert_eq!(exit_code(&prompt), Some(0));
-    let slow = case.container("slow").running(&["serve", "--stop-takes", "1s"]).start();
+    let slow =
+        case.container("slow").running(&["serve", "--stop-takes", "1s"]).start().minds_signals();
     assert_eq!(exit_code(&slow), Some(0), "slow, and yet within its grace");
-    let deaf = case.container("deaf").running(&["serve", "--ignore-term"]).stop_timeout(1).start();
+    let deaf = case
+        .container("deaf")
+        .running(&["serve", "--ignore-term"])
+        .stop_timeout(1)
+        .start()
+        .minds_signals();
     assert_eq!(exit_code(&deaf), Some(137), "only SIGKILL ends it");
-    assert_eq!(
-        case.witness.actions(&deaf.name),
-        ["create", "start", "kill", "kill", "die", "stop"],
-        "told once, then killed"
-    );
+    // Told once, then killed.
+    case.witness.expect(&deaf.name, &["create", "start", "kill", "kill", "die", "stop"]);
 }
 
 #[test]

@@ -340,9 +340,10 @@ mod signals {
         let on_term = if ignore_term { IGNORE } else { stop as *const () as usize };
         // SAFETY: the handlers only store to atomics, which is allowed in a signal handler.
         unsafe {
-            signal(SIGUSR1, hang as *const () as usize);
-            signal(SIGUSR2, heal as *const () as usize);
             signal(SIGTERM, on_term);
+            signal(SIGUSR2, heal as *const () as usize);
+            // The last: where this one is caught, all are minded. Tests wait for that.
+            signal(SIGUSR1, hang as *const () as usize);
         }
     }
 
