@@ -175,8 +175,8 @@ start_private_engine() {
         done
         remove_bridge
     done
-    sed "s/^/dockerd: /" "$WORK"/dockerd.log >&2 || true
-    fail "no private engine could be started; its log is above"
+    tail -n 20 "$WORK/dockerd.log" | sed "s/^/dockerd: /" >&2 || true
+    fail "no private engine could be started; the end of the last one's log is above"
 }
 
 # A bridge of our own, and no rules: the firewall and the bridge of an engine that may come up beside it stay as they are.
@@ -206,13 +206,13 @@ try_engine() {
     PIDS+=($!)
     local pid=$!
     for _ in {1..150}; do
-        if answers "unix://$home/docker.sock" && runs_containers "$home/docker.sock"; then
-            export DEFIB_TEST_ENGINE="unix://$home/docker.sock"
-            return 0
-        fi
-        kill -0 "$pid" 2>/dev/null || break
+        if answers "unix://$home/docker.sock" || ! kill -0 "$pid" 2>/dev/null; then break; fi
         sleep 0.2
     done
+    if answers "unix://$home/docker.sock" && runs_containers "$home/docker.sock"; then
+        export DEFIB_TEST_ENGINE="unix://$home/docker.sock"
+        return 0
+    fi
     end_engine
     return 1
 }
