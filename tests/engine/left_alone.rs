@@ -82,7 +82,7 @@ fn a_container_that_was_recreated_in_between_is_not_restarted_by_the_old_judgeme
     stays("the successor is left alone", 0, secs(10), || proxy.asked("POST", "").len());
     assert_eq!(successor.health(), "healthy");
     // The trouble went on in the successor, and it is well: what was opened is answered.
-    case.receiver.wait_for("resolved", "unhealthy", secs(30));
+    case.receiver.wait_for_end("unhealthy", secs(30));
 }
 
 /// S2: paused between the judgement and the act.

@@ -118,6 +118,19 @@ impl Receiver {
         })
     }
 
+    /// Waits until people know that it is well again: a notice ends with its answer, the rest is resolved.
+    pub(crate) fn wait_for_end(&self, incident_kind: &str, within: Duration) -> Received {
+        until(&format!("the end of {incident_kind}"), within, || {
+            self.received().into_iter().find(|message| {
+                let ended = match message.severity() {
+                    "notice" => ["recovered", "resolved"].contains(&message.kind()),
+                    _ => message.kind() == "resolved",
+                };
+                ended && message.incident_kind() == incident_kind
+            })
+        })
+    }
+
     /// Waits until a page was received, opened as one or raised to one.
     pub(crate) fn wait_for_page(&self, incident_kind: &str, within: Duration) -> Received {
         until(&format!("a page of {incident_kind}"), within, || {
