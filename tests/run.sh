@@ -205,7 +205,10 @@ try_engine() {
     mkdir -p "$home"
     say "starting a private engine (storage $driver, bridge $bridge)"
     containerd_up "$home" || return 1
-    dockerd --config-file "$home/none.json" -H "unix://$home/docker.sock" --containerd "$home/containerd.sock" \
+    # A dockerd without a bridge begins by deleting docker0, whosever that is: it gets a network of its own to do so in.
+    local apart=()
+    [[ $bridge != none ]] || apart=(unshare --net)
+    "${apart[@]}" dockerd --config-file "$home/none.json" -H "unix://$home/docker.sock" --containerd "$home/containerd.sock" \
         --data-root "$home/data" --exec-root "$home/exec" --pidfile "$home/docker.pid" \
         --storage-driver "$driver" --bridge "$bridge" \
         --iptables=false --ip6tables=false --ip-forward=false --ip-masq=false >"$WORK/dockerd.log" 2>&1 &
