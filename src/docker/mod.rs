@@ -4,3 +4,4 @@
 //! and events tolerantly; `adapter` puts them behind the port; `simulated` is a model of an engine behind the same port.
 
 pub mod port;
+pub mod simulated;
