@@ -100,6 +100,8 @@ pub enum Answer {
     NoSuchContainer,
     /// Not in this state (409).
     Conflict(String),
+    /// Not allowed, by somebody in between (403).
+    Denied(String),
     /// Anything else that went wrong after the container was found (500).
     Failed(String),
     /// The engine went away before it answered.
