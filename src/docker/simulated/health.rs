@@ -161,7 +161,7 @@ impl World {
         } else if hangs || takes >= healthcheck.timeout {
             (healthcheck.timeout, -1, HealthResult::Failed, timeout_text(&healthcheck))
         } else if failing {
-            (takes, 1, HealthResult::Failed, "check failed\n".to_owned())
+            (takes, 1, HealthResult::Failed, "no answer\n".to_owned())
         } else {
             (takes, 0, HealthResult::Passed, "ok\n".to_owned())
         };

@@ -13,10 +13,8 @@ use crate::domain::{
     observation::{Phase, ProbeOutcome},
 };
 
-/// Exit code of a process that its stop signal ended.
-const TERMINATED: i64 = 143;
 /// Exit code of a process that SIGKILL ended.
-pub(super) const KILLED: i64 = 137;
+const KILLED: i64 = 137;
 
 impl World {
     /// Its process begins to misbehave so, until it is healed or a start cures it.
@@ -178,7 +176,7 @@ impl World {
         match container.script.stopping {
             Stopping::Obeys(after) => {
                 if container.ending.is_none() {
-                    container.ending = Some((TERMINATED, by));
+                    container.ending = Some((container.script.obeying_exit_code, by));
                     self.timers.set(slot, Due::Exit, at + after);
                 }
             }

@@ -22,6 +22,8 @@ pub struct ContainerScript {
     pub stop_timeout: Option<Duration>,
     /// What its process does when it is told to end.
     pub stopping: Stopping,
+    /// Its exit code when it ends on its stop signal: 143 where it does not handle it.
+    pub obeying_exit_code: i64,
     /// `--rm`.
     pub auto_remove: bool,
     /// Whose network namespace it shares.
@@ -51,6 +53,7 @@ impl ContainerScript {
             restart_policy: RestartPolicy::No,
             stop_timeout: None,
             stopping: Stopping::Obeys(Duration::from_millis(20)),
+            obeying_exit_code: 143,
             auto_remove: false,
             network_parent: None,
             healthcheck: None,
@@ -80,7 +83,7 @@ impl ContainerScript {
 /// What a process does when it is told to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopping {
-    /// It ends so long after its stop signal, with 143.
+    /// It ends so long after its stop signal, by itself.
     Obeys(Duration),
     /// It ignores the stop signal and ends by SIGKILL, with 137.
     IgnoresSignal,

@@ -93,6 +93,7 @@ fn listed(container: &Container) -> Listed {
 fn inspection(container: &Container, engine_now: EngineMs) -> Inspection {
     let script = &container.script;
     let addressed = container.standing.has_process() && script.network_parent.is_none();
+    let ended = container.finished.is_some() && !container.standing.has_process();
     let address = || ("bridge".to_owned(), IpAddr::V4(container.address));
     Inspection {
         id: container.id.clone(),
@@ -103,7 +104,7 @@ fn inspection(container: &Container, engine_now: EngineMs) -> Inspection {
         started_at: container.started_at.clone(),
         started: container.started,
         finished: container.finished,
-        exit_code: container.finished.map(|_| container.exit_code),
+        exit_code: ended.then_some(container.exit_code),
         engine_now,
         health: container.monitor.as_ref().map(super::health::Monitor::shown),
         healthcheck: script.healthcheck,
