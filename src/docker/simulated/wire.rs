@@ -4,12 +4,13 @@
 //! For contract, fault and scale tests, and for `demo` where no engine answers: what the typed stand-in cannot show
 //! (decoding, bounds, broken bodies, connections) is shown here, by the same model. It runs in real time.
 //!
-//! One task serves all connections, at most [`CONNECTIONS`] at once; the rest wait in the socket's own queue. Restart,
+//! One task serves all connections, at most 512 at once; the rest wait in the socket's own queue. Restart,
 //! start and SIGKILL count as defib's in the truth; everything else that comes by the socket as somebody's.
 
 mod answer;
 mod events;
 mod faults;
+mod query;
 mod route;
 mod shape;
 
@@ -24,6 +25,7 @@ use std::{
     fmt, io,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 use tokio::{
     net::{UnixListener, UnixStream},
@@ -32,6 +34,9 @@ use tokio::{
 
 /// Served at once. A watchdog needs a few dozen; more than this is a leak that a test should see as waiting.
 const CONNECTIONS: usize = 512;
+
+/// Without descriptors, nothing can be taken until something is closed: long enough not to spin, short enough for tests.
+const REFUSED_PAUSE: Duration = Duration::from_millis(100);
 
 /// A world that is being served. Dropped, it closes all connections and removes its socket.
 pub struct WireEngine {
@@ -112,12 +117,9 @@ async fn accept(listener: UnixListener, world: Arc<LiveWorld>, faults: Arc<WireF
                 Ok((stream, _)) => {
                     connections.push(converse(stream, Arc::clone(&world), Arc::clone(&faults)));
                 }
-                // Without descriptors nothing can be taken until a connection ends.
                 Err(error) => {
-                    tracing::warn!(%error, "the simulated engine could not take a connection");
-                    if connections.next().await.is_none() {
-                        tokio::task::yield_now().await;
-                    }
+                    tracing::warn!(%error, "the simulated engine could not take a connection; trying again in 100 ms");
+                    tokio::time::sleep(REFUSED_PAUSE).await;
                 }
             },
         }

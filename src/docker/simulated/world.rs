@@ -3,8 +3,8 @@
 //! A plain state machine. Every method takes the world's time and first fires all timers up to it, each at its own due
 //! time, so that what happened does not depend on how often anybody looked. The same script gives the same truth.
 //!
-//! What a start, an end, a request, a healthcheck does stands in [`super::lives`], [`super::requests`],
-//! [`super::health`]; how a process misbehaves in [`super::process`]; how it all looks from outside in [`super::views`].
+//! What a start, an end, a request, a healthcheck does stands in `lives`, `requests`,
+//! `health`; how a process misbehaves in `process`; how it all looks from outside in `views`.
 
 use super::{
     container::{Container, NEVER, PolicyWork, Standing},

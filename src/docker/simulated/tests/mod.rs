@@ -3,6 +3,7 @@
 mod acting;
 mod behind_the_port;
 mod health;
+mod on_the_wire;
 mod sequences;
 
 use super::{

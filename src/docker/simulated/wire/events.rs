@@ -4,7 +4,7 @@ use super::{
     super::{history::EventCursor, live::LiveWorld, truth::WorldTime},
     answer::{Broken, WireBody},
     faults::WireFaults,
-    route::Filters,
+    query::Filters,
     shape,
 };
 use crate::domain::moment::EngineMs;
