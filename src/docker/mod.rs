@@ -9,3 +9,4 @@ pub mod connection;
 mod failure;
 pub mod port;
 mod raw;
+pub mod simulated;

@@ -14,4 +14,5 @@
 
 mod driver;
 mod real;
+mod simulated;
 mod suite;
