@@ -7,5 +7,6 @@ pub mod docker;
 pub mod domain;
 pub mod notify;
 pub mod probe;
+pub mod resolve;
 pub mod store;
 pub mod tasks;

@@ -3,4 +3,9 @@
 //! `port` says what is asked; `connection` reaches the engine and is also bollard's transport; `raw` decodes lists, inspects
 //! and events tolerantly; `adapter` puts them behind the port; `simulated` is a model of an engine behind the same port.
 
+pub mod adapter;
+pub mod address;
+pub mod connection;
+mod failure;
 pub mod port;
+mod raw;

@@ -55,7 +55,7 @@ pub enum Effect {
     /// Do one thing to a container.
     Act(ActOrder),
     /// Make one attempt to deliver a message.
-    Send(SendOrder),
+    Send(Box<SendOrder>),
 }
 
 /// A question to the engine.

@@ -24,7 +24,12 @@ pub enum Observation {
     /// The answer to [`super::effect::Look::ListUnhealthy`]: containers that the engine calls unhealthy now.
     UnhealthyListed(Vec<ContainerId>),
     /// A list could not be had.
-    ListFailed(LookFailure),
+    ListFailed {
+        /// The full list, or that of the unhealthy ones.
+        full: bool,
+        /// Why.
+        failure: LookFailure,
+    },
     /// The answer to [`super::effect::Look::Inspect`].
     Inspected {
         /// Which question this answers.

@@ -1,21 +1,50 @@
 //! What must outlive us. A state record replaces the last one of the same key; a history record is appended.
+//!
+//! State records are whole: any later one makes the earlier ones of its key superfluous. So after a refusal it is enough to
+//! write the present state again, and no refusal is ever made good by replaying the past.
 
 use super::{
-    message::Message,
-    moment::Stamp,
-    name::{IncidentId, ReplicaName, SinkName},
+    acting::{
+        attempt::{Ending, Rung},
+        brake::Brake,
+        budget::HostSpending,
+        hold::Hold,
+    },
+    message::{MessageKind, Severity},
+    moment::{BootId, Moment, Stamp},
+    name::{AttemptId, IncidentId, ReplicaName, ServiceName, SinkName},
+    telling::{IncidentKey, delivery::Row, incident::Incident},
+    watching::replica::ReplicaRecord,
 };
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// One thing to keep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Record {
-    /// State: one delivery, until the sink confirmed it.
-    Delivery(DeliveryRecord),
+    /// State: the host.
+    Host(Box<HostRecord>),
+    /// State: one replica.
+    Replica(Box<OnBoot<ReplicaRecord>>),
+    /// State: one incident that is open, or not told to its end.
+    Incident(Box<OnBoot<Incident>>),
+    /// State: how much of an incident one sink was told.
+    Delivery(Box<OnBoot<DeliveryRecord>>),
+    /// State: what is known of a sink.
+    Sink(SinkRecord),
     /// A state record is no longer needed.
     Forgotten(RecordKey),
     /// History: what was decided and why.
-    Decided(DecisionRecord),
+    Decided(Box<DecisionRecord>),
+}
+
+/// A thing whose moments belong to one boot of the host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OnBoot<T> {
+    /// Which boot.
+    pub boot_id: BootId,
+    /// The thing.
+    pub kept: T,
 }
 
 /// Where a state record is kept.
@@ -27,15 +56,48 @@ pub struct RecordKey {
     pub id: String,
 }
 
-/// One message that a sink has not confirmed.
+/// What the host as a whole keeps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostRecord {
+    /// The boot that the moments in `brake` belong to.
+    pub boot_id: BootId,
+    /// The last numbers given to attempts, incidents and messages.
+    pub serials: Serials,
+    /// The host's restarts.
+    pub spending: HostSpending,
+    /// The host-wide hold.
+    pub brake: Brake,
+}
+
+/// The last numbers given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Serials {
+    /// To attempts.
+    pub attempt: u64,
+    /// To incidents.
+    pub incident: u64,
+    /// To messages.
+    pub message: u64,
+}
+
+/// How much of an incident one sink was told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeliveryRecord {
     /// Where to.
     pub sink: SinkName,
-    /// About which incident.
-    pub incident: IncidentId,
-    /// What.
-    pub message: Option<Message>,
+    /// About what.
+    pub incident: IncidentKey,
+    /// How much.
+    pub row: Row,
+}
+
+/// What is known of a sink.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SinkRecord {
+    /// Which.
+    pub sink: SinkName,
+    /// Whether it has ever confirmed a message (P10).
+    pub proven: bool,
 }
 
 /// What was decided and why.
@@ -43,12 +105,50 @@ pub struct DeliveryRecord {
 pub struct DecisionRecord {
     /// When.
     pub at: Stamp,
+    /// About which service, where about one.
+    pub service: Option<ServiceName>,
     /// About which replica, where about one.
     pub replica: Option<ReplicaName>,
-    /// What, in the words of the docs.
-    pub decision: String,
-    /// Why.
-    pub reason: String,
+    /// What.
+    pub decision: Decision,
+}
+
+/// A decision. Doing nothing is one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Decision {
+    /// A replica's trouble began.
+    TroubleBegan {
+        /// What it shows.
+        shows: String,
+    },
+    /// A replica's trouble is over.
+    TroubleOver,
+    /// It is not restarted.
+    Held(Hold),
+    /// A restart is paid for.
+    Spent(AttemptId),
+    /// A rung is begun.
+    Acting(AttemptId, Rung),
+    /// An attempt ended.
+    Ended(AttemptId, Ending),
+    /// An attempt was taken up again after a restart of ours.
+    Resumed(AttemptId),
+    /// The host-wide hold went on.
+    BrakeEngaged,
+    /// One replica may be restarted all the same.
+    TrialChosen,
+    /// The host-wide hold went off.
+    BrakeReleased(String),
+    /// An incident was opened.
+    Opened(IncidentId, IncidentKey, Severity),
+    /// A notice became a page.
+    Raised(IncidentId, Severity),
+    /// An incident is over.
+    Resolved(IncidentId),
+    /// A sink confirmed a message.
+    Told(SinkName, IncidentId, MessageKind),
+    /// A sink will never take a message.
+    Undeliverable(SinkName, IncidentId, String),
 }
 
 /// Where a record goes.
@@ -62,16 +162,98 @@ pub enum Shelf {
     History,
 }
 
+impl RecordKey {
+    fn new(kind: &str, id: impl fmt::Display) -> Self {
+        Self { kind: kind.to_owned(), id: id.to_string() }
+    }
+
+    /// Of a replica.
+    pub fn replica(name: &ReplicaName) -> Self {
+        Self::new("replica", name)
+    }
+
+    /// Of an incident.
+    pub fn incident(key: &IncidentKey) -> Self {
+        Self::new("incident", key)
+    }
+
+    /// Of what one sink was told of one incident.
+    pub fn delivery(sink: &SinkName, incident: &IncidentKey) -> Self {
+        Self::new("delivery", format_args!("{sink}/{incident}"))
+    }
+}
+
 impl Record {
     /// Where it goes. The store needs to know nothing else about a record.
     pub fn shelf(&self) -> Shelf {
         match self {
-            Record::Delivery(delivery) => Shelf::State(RecordKey {
-                kind: "delivery".to_owned(),
-                id: format!("{}/{}", delivery.sink, delivery.incident),
-            }),
+            Record::Host(_) => Shelf::State(RecordKey::new("host", "host")),
+            Record::Replica(replica) => Shelf::State(RecordKey::replica(&replica.kept.name)),
+            Record::Incident(incident) => Shelf::State(RecordKey::incident(&incident.kept.key)),
+            Record::Delivery(delivery) => {
+                Shelf::State(RecordKey::delivery(&delivery.kept.sink, &delivery.kept.incident))
+            }
+            Record::Sink(sink) => Shelf::State(RecordKey::new("sink", &sink.sink)),
             Record::Forgotten(key) => Shelf::Removed(key.clone()),
             Record::Decided(_) => Shelf::History,
+        }
+    }
+}
+
+/// Moments that become this boot's. Those of another boot count as its first millisecond; their wall time stays.
+pub trait Rebase {
+    /// Maps every moment in here.
+    fn rebase(&mut self, map: &impl Fn(&mut Moment));
+}
+
+impl<T: Rebase> OnBoot<T> {
+    /// The thing, with moments of this boot.
+    pub(crate) fn into_kept(mut self, boot_id: &BootId, now: Moment) -> T {
+        let same = &self.boot_id == boot_id;
+        self.kept.rebase(&|moment| rebase_moment(moment, same, now));
+        self.kept
+    }
+}
+
+/// One moment of a record, as seen from this boot.
+pub(crate) fn rebase_moment(moment: &mut Moment, same_boot: bool, now: Moment) {
+    if same_boot {
+        moment.awake = moment.awake.min(now.awake);
+        moment.boot = moment.boot.min(now.boot);
+    } else {
+        moment.awake = super::moment::AwakeMs(0);
+        moment.boot = super::moment::BootMs(0);
+    }
+}
+
+impl Rebase for ReplicaRecord {
+    fn rebase(&mut self, map: &impl Fn(&mut Moment)) {
+        if let Some(trouble) = &mut self.trouble {
+            map(&mut trouble.since);
+        }
+        if let Some(attempt) = &mut self.attempt {
+            map(&mut attempt.began);
+            map(&mut attempt.phase_since);
+        }
+        for streak in self.streaks.values_mut() {
+            streak.since.as_mut().map(map);
+        }
+        self.absent_since.as_mut().map(map);
+    }
+}
+
+impl Rebase for Incident {
+    fn rebase(&mut self, map: &impl Fn(&mut Moment)) {
+        map(&mut self.since);
+        map(&mut self.opened);
+        self.ended.as_mut().map(map);
+    }
+}
+
+impl Rebase for DeliveryRecord {
+    fn rebase(&mut self, map: &impl Fn(&mut Moment)) {
+        if let Some(outgoing) = &mut self.row.outgoing {
+            map(&mut outgoing.decided);
         }
     }
 }

@@ -1,0 +1,442 @@
+//! The adapter against an engine that says exactly what it is told to, over a real socket.
+
+use super::*;
+use std::{
+    collections::BTreeMap,
+    io::{BufRead, BufReader, Read, Write},
+    os::unix::net::{UnixListener, UnixStream},
+    path::PathBuf,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+};
+
+/// What the scripted engine does with one request.
+#[derive(Clone)]
+enum Reply {
+    /// An answer with this status and body.
+    Says(u16, String),
+    /// These bytes, then the end.
+    Raw(Vec<u8>),
+    /// These bytes, then nothing more until the other side hangs up, which it reports.
+    Stalls(Vec<u8>),
+    /// A stream: the head, then each piece as it is handed over.
+    Streams(Arc<Mutex<mpsc::Receiver<Vec<u8>>>>),
+}
+
+type Script = Box<dyn Fn(&str) -> Reply + Send + Sync>;
+
+/// An engine that follows a script: request line (`GET /v1.41/…`) → reply.
+struct Scripted {
+    folder: tempfile::TempDir,
+    ended: Arc<AtomicBool>,
+    requests: Arc<Mutex<Vec<String>>>,
+    hung_up: mpsc::Receiver<String>,
+}
+
+const DOCKER: &str =
+    r#"{"Version":"20.10.24","ApiVersion":"1.41","Components":[{"Name":"Engine"}]}"#;
+const PODMAN: &str =
+    r#"{"Version":"4.3.1","ApiVersion":"1.41","Components":[{"Name":"Podman Engine"}]}"#;
+
+impl Scripted {
+    fn following(script: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let listener = UnixListener::bind(folder.path().join("engine.sock")).unwrap();
+        let (ended, requests) = (Arc::new(AtomicBool::new(false)), Arc::default());
+        let (report, hung_up) = mpsc::channel();
+        let script: Arc<Script> = Arc::new(Box::new(script));
+        let (end, seen) = (Arc::clone(&ended), Arc::clone(&requests));
+        crate::tasks::thread("scripted engine", move || {
+            for socket in listener.incoming() {
+                if end.load(Ordering::Relaxed) {
+                    return;
+                }
+                let (script, seen, report) =
+                    (Arc::clone(&script), Arc::clone(&seen), report.clone());
+                let serve = move || serve(socket.unwrap(), &script, &seen, &report);
+                crate::tasks::thread("scripted connection", serve).unwrap();
+            }
+        })
+        .unwrap();
+        Self { folder, ended, requests, hung_up }
+    }
+
+    /// One that is Docker, and answers everything else like this.
+    fn docker(reply: Reply) -> Self {
+        Self::following(move |request| match request {
+            "GET /version" => Reply::Says(200, DOCKER.to_owned()),
+            _ => reply.clone(),
+        })
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder.path().join("engine.sock")
+    }
+
+    fn engine(&self) -> DockerEngine {
+        self.engine_within(Limits::default())
+    }
+
+    fn engine_within(&self, limits: Limits) -> DockerEngine {
+        DockerEngine::reached_by(UnixDial(self.socket()), "unix:///the.sock".to_owned(), limits)
+    }
+
+    fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
+    }
+}
+
+impl Drop for Scripted {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        drop(UnixStream::connect(self.socket()));
+    }
+}
+
+fn serve(
+    mut socket: UnixStream,
+    script: &Script,
+    seen: &Mutex<Vec<String>>,
+    report: &mpsc::Sender<String>,
+) {
+    let mut reader = BufReader::new(socket.try_clone().unwrap());
+    let mut first = String::new();
+    reader.read_line(&mut first).unwrap();
+    let mut line = String::new();
+    while reader.read_line(&mut line).unwrap_or(0) > 0 && line != "\r\n" {
+        line.clear();
+    }
+    let request = first.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
+    if request.is_empty() {
+        return;
+    }
+    seen.lock().unwrap().push(request.clone());
+    // A peer that hung up early is what some of the tests are about.
+    match script(&request) {
+        Reply::Says(status, body) => drop(socket.write_all(answer(status, &body).as_bytes())),
+        Reply::Raw(bytes) => drop(socket.write_all(&bytes)),
+        Reply::Stalls(bytes) => {
+            drop(socket.write_all(&bytes));
+            let mut rest = Vec::new();
+            drop(reader.read_to_end(&mut rest));
+            drop(report.send(request));
+        }
+        Reply::Streams(pieces) => {
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n";
+            drop(socket.write_all(head.as_bytes()));
+            for piece in pieces.lock().unwrap().iter() {
+                if socket.write_all(&piece).is_err() {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+fn answer(status: u16, body: &str) -> String {
+    let length = if status == 204 || status == 304 {
+        String::new()
+    } else {
+        format!("Content-Length: {}\r\n", body.len())
+    };
+    format!("HTTP/1.1 {status} X\r\nDate: Mon, 01 Jan 2024 10:00:00 GMT\r\n{length}\r\n{body}")
+}
+
+fn short() -> Limits {
+    let moment = Duration::from_millis(300);
+    Limits {
+        list: moment,
+        inspect: moment,
+        version: moment,
+        open_events: moment,
+        events_idle: moment,
+        ..Limits::default()
+    }
+}
+
+fn id() -> ContainerId {
+    ContainerId::new("ab12")
+}
+
+const RESTART: Primitive = Primitive::Restart { stop_timeout: Duration::from_secs(45) };
+
+async fn acted(reply: Reply, primitive: Primitive) -> (ActOutcome, Vec<String>) {
+    let scripted = Scripted::docker(reply);
+    let outcome = scripted.engine().act(id(), primitive).await;
+    (outcome, scripted.requests())
+}
+
+#[tokio::test]
+async fn each_act_is_one_request_by_id_with_the_version_in_front() {
+    let done = || Reply::Says(204, String::new());
+    for (primitive, wanted) in [
+        (RESTART, "POST /v1.41/containers/ab12/restart"),
+        (Primitive::Kill, "POST /v1.41/containers/ab12/kill?signal=SIGKILL"),
+        (Primitive::Start, "POST /v1.41/containers/ab12/start"),
+    ] {
+        let (outcome, requests) = acted(done(), primitive).await;
+        assert_eq!(outcome, ActOutcome::Done);
+        assert_eq!(requests, ["GET /version", wanted]);
+    }
+}
+
+#[tokio::test]
+async fn podman_is_told_the_stop_timeout() {
+    let scripted = Scripted::following(|request| match request {
+        "GET /version" => Reply::Says(200, PODMAN.to_owned()),
+        _ => Reply::Says(204, String::new()),
+    });
+    assert_eq!(scripted.engine().act(id(), RESTART).await, ActOutcome::Done);
+    assert_eq!(scripted.requests()[1], "POST /v1.41/containers/ab12/restart?t=45");
+}
+
+#[tokio::test]
+async fn an_acts_outcome_is_told_by_its_status() {
+    let said = |status, text: &str| Reply::Says(status, format!(r#"{{"message":"{text}"}}"#));
+    let outcome = async |reply| acted(reply, RESTART).await.0;
+    assert_eq!(outcome(said(304, "")).await, ActOutcome::Done);
+    assert_eq!(outcome(said(404, "No such container: ab12")).await, ActOutcome::NoSuchContainer);
+    let ActOutcome::Denied(text) = outcome(said(403, "Forbidden by policy")).await else {
+        panic!("not denied")
+    };
+    assert!(text.starts_with("unix:///the.sock answered 403: Forbidden by policy;"), "{text}");
+    let message = "did not receive an exit event".to_owned();
+    let failed = ActOutcome::Failed { status: 500, message: message.clone() };
+    assert_eq!(outcome(said(500, &message)).await, failed);
+    let ActOutcome::Failed { status: 409, message } = outcome(said(409, &"x".repeat(9000))).await
+    else {
+        panic!("not failed")
+    };
+    assert_eq!(message.len(), 500);
+    let endless = b"HTTP/1.1 500 X\r\n\r\n".iter().copied().chain([b'x'; 200_000]).collect();
+    let ActOutcome::Failed { status: 500, message } = outcome(Reply::Raw(endless)).await else {
+        panic!("not failed")
+    };
+    assert_eq!(message, "the answer is larger than 65536 bytes");
+}
+
+#[tokio::test]
+async fn an_act_whose_connection_breaks_may_have_arrived() {
+    for bytes in ["", "HTTP/1.1 20", "SSH-2.0-OpenSSH\r\n"] {
+        let (outcome, _) = acted(Reply::Raw(bytes.as_bytes().to_vec()), RESTART).await;
+        let ActOutcome::Unreachable(text) = outcome else { panic!("{outcome:?}") };
+        assert!(text.contains("the connection broke before the answer was whole"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_id_is_never_sent() {
+    let scripted = Scripted::docker(Reply::Says(204, String::new()));
+    let engine = scripted.engine();
+    for text in ["", "../info", "web 1", "a?b", "a%2fb", "web-1"] {
+        let outcome = engine.act(ContainerId::new(text), Primitive::Kill).await;
+        assert!(matches!(outcome, ActOutcome::Unreachable(_)), "{outcome:?}");
+        let look = engine.inspect(ContainerId::new(text)).await;
+        assert!(matches!(look, Err(LookFailure::Garbled(_))), "{look:?}");
+    }
+    assert_eq!(scripted.requests(), [""; 0]);
+}
+
+#[tokio::test]
+async fn an_engine_that_is_not_there_yet_is_found_when_it_comes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("late.sock");
+    let engine = DockerEngine::new(&EngineAddress::Unix(path.clone()));
+    let Err(LookFailure::Unreachable(text)) = engine.list().await else {
+        panic!("not unreachable")
+    };
+    assert!(text.contains("late.sock: there is no such socket"), "{text}");
+    assert!(text.contains("systemctl start docker"), "{text}");
+    let outcome = engine.act(id(), RESTART).await;
+    assert!(matches!(outcome, ActOutcome::Unreachable(_)), "{outcome:?}");
+
+    drop(UnixListener::bind(&path).unwrap());
+    let Err(LookFailure::Unreachable(text)) = engine.list().await else {
+        panic!("not unreachable")
+    };
+    assert!(text.contains("nobody listens"), "{text}");
+
+    let scripted = Scripted::docker(Reply::Says(200, "[]".to_owned()));
+    std::fs::rename(scripted.socket(), &path).unwrap();
+    assert_eq!(engine.list().await.map(|listing| listing.containers.len()), Ok(0));
+    std::fs::rename(&path, scripted.socket()).unwrap();
+}
+
+#[tokio::test]
+async fn the_version_is_asked_once_and_again_after_it_was_refused() {
+    let refused = Arc::new(AtomicBool::new(false));
+    let refuse = Arc::clone(&refused);
+    let scripted = Scripted::following(move |request| match request {
+        "GET /version" if refuse.load(Ordering::Relaxed) => {
+            Reply::Says(200, r#"{"ApiVersion":"1.52","MinAPIVersion":"1.44"}"#.to_owned())
+        }
+        "GET /version" => Reply::Says(200, DOCKER.to_owned()),
+        old if old.contains("v1.41") && refuse.load(Ordering::Relaxed) => {
+            Reply::Says(400, r#"{"message":"client version 1.41 is too old"}"#.to_owned())
+        }
+        _ => Reply::Says(200, "[]".to_owned()),
+    });
+    let engine = scripted.engine();
+    engine.list().await.unwrap();
+    engine.list().await.unwrap();
+    refused.store(true, Ordering::Relaxed);
+    let message = "client version 1.41 is too old".to_owned();
+    assert_eq!(engine.list().await, Err(LookFailure::Engine { status: 400, message }));
+    engine.list().await.unwrap();
+    let mut paths = BTreeMap::new();
+    for request in scripted.requests() {
+        *paths.entry(request).or_insert(0) += 1;
+    }
+    let counted: Vec<_> = paths.iter().map(|(path, n)| (path.as_str(), *n)).collect();
+    assert_eq!(
+        counted,
+        [
+            ("GET /v1.41/containers/json?all=true", 3),
+            ("GET /v1.47/containers/json?all=true", 1),
+            ("GET /version", 2),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn looks_fail_as_what_they_are() {
+    let inspected = async |reply| Scripted::docker(reply).engine().inspect(id()).await.unwrap_err();
+    let missing = inspected(Reply::Says(404, "page not found".to_owned())).await;
+    assert_eq!(missing, LookFailure::NoSuchContainer);
+    let denied = inspected(Reply::Says(403, "no".to_owned())).await;
+    assert!(matches!(denied, LookFailure::Denied(_)), "{denied:?}");
+    let failed = inspected(Reply::Says(500, r#"{"message":"boom"}"#.to_owned())).await;
+    assert_eq!(failed, LookFailure::Engine { status: 500, message: "boom".to_owned() });
+    let garbled = inspected(Reply::Says(200, "<html>".to_owned())).await;
+    assert!(matches!(garbled, LookFailure::Garbled(_)), "{garbled:?}");
+    let huge = inspected(Reply::Says(200, " ".repeat(INSPECT_LIMIT + 1))).await;
+    let text = "unix:///the.sock: the answer is larger than 1048576 bytes".to_owned();
+    assert_eq!(huge, LookFailure::Garbled(text));
+    let cut = b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{\"Id\"".to_vec();
+    let broken = inspected(Reply::Raw(cut)).await;
+    assert!(matches!(broken, LookFailure::Unreachable(_)), "{broken:?}");
+}
+
+#[tokio::test]
+async fn a_body_without_an_end_is_given_up_at_its_bound() {
+    let mut bytes = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
+    bytes.resize(bytes.len() + INSPECT_LIMIT + 4096, b' ');
+    let scripted = Scripted::docker(Reply::Stalls(bytes));
+    let failure = scripted.engine().inspect(id()).await.unwrap_err();
+    assert!(matches!(failure, LookFailure::Garbled(_)), "{failure:?}");
+    assert_eq!(
+        scripted.hung_up.recv_timeout(Duration::from_secs(10)).unwrap(),
+        "GET /v1.41/containers/ab12/json"
+    );
+}
+
+#[tokio::test]
+async fn a_look_without_an_answer_ends_in_its_time_and_closes_its_connection() {
+    let head = b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{".to_vec();
+    for bytes in [Vec::new(), head] {
+        let scripted = Scripted::docker(Reply::Stalls(bytes));
+        let failure = scripted.engine_within(short()).inspect(id()).await.unwrap_err();
+        assert_eq!(failure, LookFailure::TimedOut(Duration::from_millis(300)));
+        scripted.hung_up.recv_timeout(Duration::from_secs(10)).expect("the connection stays open");
+    }
+}
+
+#[tokio::test]
+async fn a_hung_inspection_does_not_hold_up_the_list_and_leaks_no_turn() {
+    let scripted = Scripted::following(|request| match request {
+        "GET /version" => Reply::Says(200, DOCKER.to_owned()),
+        inspect if inspect.ends_with("ab12/json") => Reply::Stalls(Vec::new()),
+        inspect if inspect.ends_with("cd34/json") => {
+            Reply::Says(200, r#"{"Id":"cd34","State":{"Status":"running"}}"#.to_owned())
+        }
+        _ => Reply::Says(200, "[]".to_owned()),
+    });
+    let limits = Limits { inspects_at_once: 1, list: Duration::from_secs(10), ..short() };
+    let engine = scripted.engine_within(limits);
+    let timed_out = LookFailure::TimedOut(limits.inspect);
+    let (hung, waiting, listed) =
+        tokio::join!(engine.inspect(id()), engine.inspect(id()), engine.list());
+    assert_eq!(hung.unwrap_err(), timed_out);
+    assert_eq!(waiting.unwrap_err(), timed_out, "waiting for a turn counts");
+    assert_eq!(listed.unwrap().containers.len(), 0);
+    assert_eq!(engine.inspect(ContainerId::new("cd34")).await.unwrap().name, "cd34");
+}
+
+#[tokio::test]
+async fn an_act_on_an_engine_that_hangs_is_found_out_before_it_is_sent() {
+    let scripted = Scripted::following(|_| Reply::Stalls(Vec::new()));
+    let outcome = scripted.engine_within(short()).act(id(), RESTART).await;
+    let ActOutcome::Unreachable(text) = outcome else { panic!("{outcome:?}") };
+    assert!(text.starts_with("not sent to unix:///the.sock"), "{text}");
+    assert_eq!(scripted.requests(), ["GET /version"]);
+}
+
+fn event(action: &str) -> String {
+    format!(
+        r#"{{"Type":"container","Action":"{action}","Actor":{{"ID":"ab12"}},"timeNano":1704103200000000000}}"#
+    )
+}
+
+/// A scripted engine whose event stream says what is handed to the sender.
+fn streaming() -> (Scripted, mpsc::Sender<Vec<u8>>) {
+    let (sender, pieces) = mpsc::channel();
+    (Scripted::docker(Reply::Streams(Arc::new(Mutex::new(pieces)))), sender)
+}
+
+#[tokio::test]
+async fn a_line_cut_anywhere_is_one_event_also_when_the_wait_for_it_was_dropped() {
+    let (scripted, say) = streaming();
+    let mut events = scripted.engine().events(Some(EngineMs(1500))).await.unwrap();
+    assert!(scripted.requests()[1].ends_with("&since=1.500000000"), "{:?}", scripted.requests());
+    let line = format!("{}\n", event("die"));
+    let (first, second) = line.as_bytes().split_at(25);
+    say.send(first.to_vec()).unwrap();
+    let waited = timeout(Duration::from_millis(100), events.next()).await;
+    assert!(waited.is_err(), "{waited:?}");
+    say.send(second.to_vec()).unwrap();
+    let heard = events.next().await.unwrap();
+    assert_eq!(heard.action, crate::domain::observation::EventAction::Died { exit_code: None });
+}
+
+#[tokio::test]
+async fn lines_that_cannot_be_read_cost_themselves() {
+    let (scripted, say) = streaming();
+    let mut events = scripted.engine().events(None).await.unwrap();
+    let mut bytes = b"{\"broken\n\xff\xfe\n".to_vec();
+    bytes.extend(event("exec_start: x").as_bytes());
+    bytes.extend(b"\n\n");
+    bytes.extend(vec![b'x'; EVENT_LIMIT * 2]);
+    bytes.extend(format!("\n{}\n", event("stop")).as_bytes());
+    say.send(bytes).unwrap();
+    let heard = events.next().await.unwrap();
+    assert_eq!(heard.action, crate::domain::observation::EventAction::Stopped);
+}
+
+#[tokio::test]
+async fn a_stream_that_ends_says_so() {
+    let (scripted, say) = streaming();
+    let mut events = scripted.engine().events(None).await.unwrap();
+    drop(say);
+    let Err(LookFailure::Unreachable(text)) = events.next().await else { panic!("no end") };
+    assert_eq!(text, "unix:///the.sock: the engine closed its event stream");
+}
+
+#[tokio::test]
+async fn a_silent_stream_ends_also_where_the_wait_is_dropped_again_and_again() {
+    let (scripted, say) = streaming();
+    let mut events = scripted.engine_within(short()).events(None).await.unwrap();
+    let waiting = async {
+        loop {
+            // Shorter than the idle limit each time, as a `select!` in a busy loop would do.
+            if let Ok(ended) = timeout(Duration::from_millis(50), events.next()).await {
+                return ended;
+            }
+        }
+    };
+    let ended = timeout(Duration::from_secs(10), waiting).await.expect("it never ends");
+    assert_eq!(ended, Err(LookFailure::TimedOut(Duration::from_millis(300))));
+    drop(say);
+}

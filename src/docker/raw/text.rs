@@ -1,0 +1,76 @@
+//! Text from outside: valid, without control characters, no longer than wanted.
+//!
+//! What a healthcheck prints, or an engine says, ends in logs, journals and messages. Terminal escapes and characters that
+//! turn the direction of writing are replaced here once; what a sink must escape for itself stays the sink's work.
+
+use serde::Deserialize;
+
+/// Longest message of an engine that is kept.
+const LONGEST_MESSAGE: usize = 500;
+
+/// Cleans `text` and keeps at most `limit` bytes of it, cut between characters. Newlines and tabs stay.
+pub(in crate::docker) fn cleaned(text: &str, limit: usize) -> String {
+    let mut kept = String::with_capacity(text.len().min(limit));
+    for character in text.chars() {
+        let character = match character {
+            '\n' | '\t' => character,
+            '\r' => continue,
+            other if other.is_control() || turns_direction(other) => char::REPLACEMENT_CHARACTER,
+            other => other,
+        };
+        if kept.len() + character.len_utf8() > limit {
+            break;
+        }
+        kept.push(character);
+    }
+    kept
+}
+
+/// Marks that make text read in another order than it is written.
+fn turns_direction(character: char) -> bool {
+    matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The message of an error's body: Docker's and Podman's `{"message": …}`, or the body itself where it is something else.
+pub(in crate::docker) fn error_message(body: &[u8]) -> String {
+    #[derive(Deserialize)]
+    struct Said {
+        message: String,
+    }
+    let body = String::from_utf8_lossy(body);
+    let said = serde_json::from_str::<Said>(&body).map(|said| said.message);
+    cleaned(said.as_deref().unwrap_or(&body).trim(), LONGEST_MESSAGE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_cut_between_characters() {
+        assert_eq!(cleaned("aé€", 5), "aé");
+        assert_eq!(cleaned("aé€", 6), "aé€");
+        assert_eq!(cleaned("€", 2), "");
+    }
+
+    #[test]
+    fn escapes_and_turned_writing_are_replaced_and_lines_stay() {
+        assert_eq!(cleaned("\u{1b}[31mred\r\n\tnext\0", 99), "\u{fffd}[31mred\n\tnext\u{fffd}");
+        assert_eq!(cleaned("a\u{202e}b\u{2066}", 99), "a\u{fffd}b\u{fffd}");
+    }
+
+    #[test]
+    fn an_error_is_what_the_engine_said_or_the_page_a_proxy_gave() {
+        assert_eq!(error_message(br#"{"message":"No such container: x"}"#), "No such container: x");
+        assert_eq!(
+            error_message(br#"{"cause":"c","message":"m","response":404}"#),
+            "m",
+            "Podman's has more fields"
+        );
+        assert_eq!(error_message(b"<html>403 Forbidden</html>\n"), "<html>403 Forbidden</html>");
+        assert_eq!(error_message(br#"{"message":7}"#), r#"{"message":7}"#);
+        assert_eq!(error_message(&[b'a', 0xff, b'b']), "a\u{fffd}b");
+        assert_eq!(error_message("ü".repeat(4000).as_bytes()).len(), 500);
+        assert_eq!(error_message(b""), "");
+    }
+}

@@ -1,0 +1,97 @@
+//! The host-wide hold: when much fails at once the cause is elsewhere, and restarting it all only adds load (S8).
+//!
+//! While it is on, nothing is restarted but one trial at a time: the most independent of the failing replicas, never one
+//! that holds data. It is released only when a trial recovers, when a person says so, or when what made it is long over.
+
+use crate::domain::{
+    moment::{AwakeMs, Moment},
+    name::{ReplicaName, ServiceName},
+    policy::BrakePolicy,
+};
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, time::Duration};
+
+/// Only what began to fail within this long counts as "at once".
+pub const ONSET_WITHIN: Duration = Duration::from_secs(10 * 60);
+
+/// Until the first trial: long enough for a blip to pass by itself.
+pub const FIRST_TRIAL_AFTER: Duration = Duration::from_secs(60);
+
+/// Until the next trial after each that failed; the last one holds from then on.
+pub const NEXT_TRIAL_AFTER: [Duration; 3] =
+    [Duration::from_secs(5 * 60), Duration::from_secs(10 * 60), Duration::from_secs(20 * 60)];
+
+/// The failures must have been too few for this long before the brake goes by itself.
+pub const OVER_FOR: Duration = Duration::from_secs(5 * 60);
+
+/// The host-wide hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Brake {
+    /// Restarts are free to go.
+    #[default]
+    Released,
+    /// Nothing is restarted but trials.
+    Engaged(Engaged),
+}
+
+/// A brake that is on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Engaged {
+    /// Since when.
+    pub since: Moment,
+    /// When the last trial was chosen, or the brake went on.
+    pub last: Moment,
+    /// How many trials were chosen.
+    pub trials: u32,
+    /// Which replica may be restarted all the same.
+    pub trial: Option<ReplicaName>,
+    /// Since when the failures have been too few.
+    pub over_since: Option<Moment>,
+}
+
+/// Which services fail, and since when: kept up to date by the services, so that the brake never counts replicas.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Failing {
+    pub(crate) onset: BTreeMap<ServiceName, AwakeMs>,
+    /// What began before a release was judged by it and does not put the brake on again.
+    pub(crate) judged_until: Option<AwakeMs>,
+}
+
+impl Failing {
+    /// Whether so much began to fail within so short a time that the cause is elsewhere.
+    pub(crate) fn is_much(&self, brake: BrakePolicy, watched: usize, now: AwakeMs) -> bool {
+        let fresh = |onset: &&AwakeMs| {
+            now.since(**onset) < ONSET_WITHIN
+                && self.judged_until.is_none_or(|until| **onset > until)
+        };
+        let recent = self.onset.values().filter(fresh).count();
+        let enough = recent >= usize::try_from(brake.services).unwrap_or(usize::MAX);
+        let share = recent.saturating_mul(100)
+            >= watched.saturating_mul(usize::try_from(brake.percent).unwrap_or(100));
+        enough && share
+    }
+
+    /// Whether so few fail, whenever it began, that it can't be said to be much.
+    pub(crate) fn is_little(&self, brake: BrakePolicy, watched: usize) -> bool {
+        let failing = self.onset.len();
+        let few = failing < usize::try_from(brake.services).unwrap_or(usize::MAX);
+        let share = failing.saturating_mul(100)
+            < watched.saturating_mul(usize::try_from(brake.percent).unwrap_or(100));
+        few || share
+    }
+}
+
+impl Engaged {
+    pub(crate) fn begin(now: Moment) -> Self {
+        Self { since: now, last: now, trials: 0, trial: None, over_since: None }
+    }
+
+    /// When the next trial may be chosen.
+    pub(crate) fn next_trial_at(&self) -> AwakeMs {
+        let wait = match self.trials.checked_sub(1).and_then(|index| usize::try_from(index).ok()) {
+            None => FIRST_TRIAL_AFTER,
+            Some(index) => NEXT_TRIAL_AFTER[index.min(NEXT_TRIAL_AFTER.len() - 1)],
+        };
+        self.last.awake + wait
+    }
+}

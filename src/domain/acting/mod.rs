@@ -1,0 +1,10 @@
+//! Acting: whether, when and how a replica is restarted, and how it is known whether that helped.
+//!
+//! `gates` say why not; `budget` and `brake` what is left; `attempt` is one try from spending to its end; `hold` names every
+//! reason for doing nothing.
+
+pub mod attempt;
+pub mod brake;
+pub mod budget;
+pub(crate) mod gates;
+pub mod hold;

@@ -1,0 +1,297 @@
+//! How the host thinks: the store, the engine, the brake, and what is told of them.
+
+use super::{
+    Domain,
+    acting::{
+        attempt::Ending,
+        brake::{Brake, Engaged, Failing, OVER_FOR},
+        budget::HostSpending,
+        gates::is_stateful,
+        hold::Hold,
+    },
+    agenda::{Owner, earlier},
+    durability::TELL_AFTER,
+    message::{IncidentKind, Severity},
+    moment::{AwakeMs, Moment},
+    name::ReplicaName,
+    observe::in_words,
+    record::{Decision, HostRecord, OnBoot, Record, Serials},
+    telling::{IncidentKey, incident::Picture, wording},
+};
+use std::{collections::BTreeSet, time::Duration};
+
+/// The engine may be away for this long before a person hears of it: a restart of it takes some seconds.
+const ENGINE_AWAY_FOR: Duration = Duration::from_secs(60);
+
+/// After the engine refused to act it is not asked to for this long.
+const REFUSED_FOR: Duration = Duration::from_secs(10 * 60);
+
+/// What concerns the host as a whole.
+#[derive(Debug, Default)]
+pub struct Host {
+    pub(super) serials: Serials,
+    pub(super) spending: HostSpending,
+    pub(super) brake: Brake,
+    pub(super) failing: Failing,
+    pub(super) hold_file: bool,
+    pub(super) engine_start: Option<AwakeMs>,
+    refused: Option<(Moment, String)>,
+    /// Replicas acted on or unverified.
+    pub(super) acting: BTreeSet<ReplicaName>,
+    /// Replicas held back by something that happens elsewhere.
+    pub(super) waiting: BTreeSet<ReplicaName>,
+    /// When the host thinks again at the latest.
+    pub(super) deadline: Option<AwakeMs>,
+    pub(super) recorded: Option<HostRecord>,
+    could_record: bool,
+}
+
+impl Host {
+    /// The engine refused to act.
+    pub(super) fn refused(&mut self, now: Moment, why: String) {
+        self.refused = Some((now, why));
+    }
+
+    pub(super) fn is_refused(&self, now: AwakeMs) -> bool {
+        self.refused.as_ref().is_some_and(|(since, _)| now.since(since.awake) < REFUSED_FOR)
+    }
+}
+
+impl Domain {
+    pub(super) fn think_host(&mut self) -> Option<AwakeMs> {
+        let now = self.now.awake;
+        self.durability.watch(now);
+        if self.durability.rewrite_is_due(now) {
+            self.write_everything();
+        }
+        let can_record = self.durability.failing().is_none();
+        if can_record != self.host.could_record {
+            self.host.could_record = can_record;
+            self.touch_waiting();
+        }
+        let brake = self.think_brake();
+        let engine = self.tell_of_engine();
+        let refused = self.tell_of_refusals();
+        self.tell_of_store();
+        self.record_host();
+        let budget = self
+            .host
+            .spending
+            .next_at(self.policy.limits.budget, &self.boot_id, self.now)
+            .map(|at| now + at.since(self.now.boot));
+        let deadlines = [brake, engine, refused, budget, self.durability.next_deadline()];
+        self.host.deadline = deadlines.into_iter().flatten().filter(|at| *at > now).min();
+        self.host.deadline
+    }
+
+    fn think_brake(&mut self) -> Option<AwakeMs> {
+        let policy = self.policy.limits.brake?;
+        let (now, watched) = (self.now, self.services.len());
+        match std::mem::take(&mut self.host.brake) {
+            Brake::Released => {
+                if self.host.failing.is_much(policy, watched, now.awake) {
+                    let engaged = Engaged::begin(now);
+                    let at = engaged.next_trial_at();
+                    self.host.brake = Brake::Engaged(engaged);
+                    self.decide(None, None, Decision::BrakeEngaged);
+                    self.tell_of_brake();
+                    Some(at)
+                } else {
+                    self.set_picture(host_key(IncidentKind::Brake), None);
+                    None
+                }
+            }
+            Brake::Engaged(mut engaged) => {
+                let little = self.host.failing.is_little(policy, watched);
+                engaged.over_since = if little { engaged.over_since.or(Some(now)) } else { None };
+                let over = engaged
+                    .over_since
+                    .is_some_and(|since| now.awake.since(since.awake) >= OVER_FOR);
+                if over {
+                    self.release_brake("what made it on is over".to_owned());
+                    return None;
+                }
+                if engaged.next_trial_at() <= now.awake {
+                    self.choose_trial(&mut engaged);
+                }
+                let until = earlier(
+                    Some(engaged.next_trial_at()),
+                    engaged.over_since.map(|since| since.awake + OVER_FOR),
+                );
+                self.host.brake = Brake::Engaged(engaged);
+                self.tell_of_brake();
+                until
+            }
+        }
+    }
+
+    /// The most independent of the failing replicas that nothing but the brake holds; never one that holds data.
+    fn choose_trial(&mut self, engaged: &mut Engaged) {
+        let held = self.host.waiting.iter().filter_map(|name| self.replicas.get(name));
+        let fit = held.filter(|replica| replica.hold == Some(Hold::Brake) && !is_stateful(replica));
+        let chosen =
+            fit.min_by_key(|replica| (self.depth(&replica.policy.name), replica.kept.name.clone()));
+        engaged.last = self.now;
+        engaged.trial = chosen.map(|replica| replica.kept.name.clone());
+        if let Some(replica) = chosen {
+            engaged.trials = engaged.trials.saturating_add(1);
+            let (service, name) = (replica.policy.name.clone(), replica.kept.name.clone());
+            self.agenda.touch(Owner::Replica(name.clone()));
+            self.decide(Some(&service), Some(&name), Decision::TrialChosen);
+        }
+    }
+
+    /// How much that is configured stands below a service: what others need comes first.
+    fn depth(&self, service: &super::name::ServiceName) -> usize {
+        self.policy.services.iter().find(|policy| policy.name == *service).map_or(0, |policy| {
+            policy
+                .depends_on
+                .iter()
+                .filter(|needed| self.host.failing.onset.contains_key(*needed))
+                .count()
+        })
+    }
+
+    /// A trial that recovered releases the brake; any other only ends.
+    pub(super) fn trial_ended(&mut self, name: &ReplicaName, ending: &Ending) {
+        let Brake::Engaged(engaged) = &mut self.host.brake else {
+            return;
+        };
+        if engaged.trial.as_ref() != Some(name) {
+            return;
+        }
+        match ending {
+            Ending::Verified { .. } => self.release_brake(format!("the trial of `{name}` helped")),
+            Ending::NotCured(_)
+            | Ending::Gone
+            | Ending::NotOurs(_)
+            | Ending::Abandoned(_)
+            | Ending::Refused(_) => {
+                engaged.trial = None;
+                engaged.last = self.now;
+            }
+        }
+    }
+
+    fn release_brake(&mut self, why: String) {
+        self.host.brake = Brake::Released;
+        self.host.failing.judged_until = Some(self.now.awake);
+        self.decide(None, None, Decision::BrakeReleased(why));
+        self.set_picture(host_key(IncidentKind::Brake), None);
+        self.touch_waiting();
+        let services: Vec<_> = self.services.keys().cloned().collect();
+        for service in services {
+            self.agenda.touch(Owner::Service(service));
+        }
+    }
+
+    fn tell_of_brake(&mut self) {
+        let Brake::Engaged(engaged) = &self.host.brake else {
+            return;
+        };
+        let failing: Vec<String> =
+            self.host.failing.onset.keys().map(ToString::to_string).collect();
+        let content = wording::brake(engaged, &failing, self.services.len());
+        let picture = Picture {
+            since: engaged.since,
+            level: Some(Severity::Page),
+            recovered: false,
+            content,
+        };
+        self.set_picture(host_key(IncidentKind::Brake), Some(picture));
+    }
+
+    fn tell_of_engine(&mut self) -> Option<AwakeMs> {
+        let key = host_key(IncidentKind::EngineUnreachable);
+        let Some((since, _, failure)) = &self.looking.blind else {
+            self.set_picture(key, None);
+            return None;
+        };
+        let since = *since;
+        let level =
+            (self.now.awake.since(since.awake) >= ENGINE_AWAY_FOR).then_some(Severity::Page);
+        let content = wording::engine_unreachable(&in_words(failure));
+        self.set_picture(key, Some(Picture { since, level, recovered: false, content }));
+        Some(since.awake + ENGINE_AWAY_FOR)
+    }
+
+    fn tell_of_refusals(&mut self) -> Option<AwakeMs> {
+        let key = host_key(IncidentKind::ActionsRefused);
+        let Some((since, why)) = &self.host.refused else {
+            self.set_picture(key, None);
+            return None;
+        };
+        let (since, until) = (*since, since.awake + REFUSED_FOR);
+        if until <= self.now.awake && self.host.waiting.is_empty() {
+            // Nobody needs it any more.
+            self.host.refused = None;
+            self.set_picture(key, None);
+            return None;
+        }
+        let content = wording::actions_refused(&why.clone());
+        self.set_picture(
+            key,
+            Some(Picture { since, level: Some(Severity::Page), recovered: false, content }),
+        );
+        if until <= self.now.awake {
+            // Worth another try; a new refusal goes on with the same incident.
+            self.touch_waiting();
+        }
+        Some(until)
+    }
+
+    fn tell_of_store(&mut self) {
+        let key = host_key(IncidentKind::StoreFailing);
+        let Some((since, why)) = self.durability.failing() else {
+            self.set_picture(key, None);
+            return;
+        };
+        let failing_for = self.now.awake.since(*since);
+        let since = Moment { awake: *since, ..self.now };
+        let content = wording::store_failing(why);
+        let level = (failing_for >= TELL_AFTER).then_some(Severity::Page);
+        self.set_picture(key, Some(Picture { since, level, recovered: false, content }));
+    }
+
+    /// An act was carried out: the engine does not refuse any more.
+    pub(super) fn act_carried_out(&mut self) {
+        if self.host.refused.take().is_some() {
+            self.agenda.touch(Owner::Host);
+        }
+    }
+
+    pub(super) fn record_host(&mut self) {
+        let record = HostRecord {
+            boot_id: self.boot_id.clone(),
+            serials: self.host.serials,
+            spending: self.host.spending.clone(),
+            brake: self.host.brake.clone(),
+        };
+        if self.host.recorded.as_ref() != Some(&record) {
+            self.records.push(Record::Host(Box::new(record.clone())));
+            self.host.recorded = Some(record);
+        }
+    }
+
+    /// After a refusal the records of some batches are missing: all that is known is written once more.
+    fn write_everything(&mut self) {
+        self.host.recorded = None;
+        let names: Vec<ReplicaName> = self.replicas.keys().cloned().collect();
+        for name in names {
+            if let Some(mut replica) = self.replicas.remove(&name) {
+                replica.recorded = None;
+                self.record_replica(&mut replica);
+                self.replicas.insert(name, replica);
+            }
+        }
+        for incident in self.incidents.values() {
+            let kept = OnBoot { boot_id: self.boot_id.clone(), kept: incident.clone() };
+            self.records.push(Record::Incident(Box::new(kept)));
+        }
+        self.record_all_sinks();
+    }
+}
+
+pub(super) fn host_key(kind: IncidentKind) -> IncidentKey {
+    IncidentKey { service: None, kind }
+}

@@ -1,0 +1,170 @@
+//! Docker's healthcheck as evidence.
+//!
+//! The engine's word alone does not do: it makes `unhealthy` up when monitoring stops (pause, exit: moby 46203), keeps a
+//! stale status while paused, and falls back to `starting` with a streak of zero when it is itself restarted. So a failure
+//! counts only where a log entry of this life, younger than the last pause, failed. What could not be executed is no
+//! evidence (S5).
+
+use super::streak::{Failure, Streak};
+use crate::domain::{
+    moment::{EngineMs, Moment, millis},
+    observation::{Health, HealthEntry, HealthResult, HealthStatus, Healthcheck, Inspection},
+};
+use std::time::Duration;
+
+/// After so many missed results a healthcheck counts as stale.
+const STALE_AFTER_RUNS: u32 = 3;
+
+/// The engine rounds and schedules loosely; a look this much after a result was due finds it.
+const RESULT_SLACK: Duration = Duration::from_millis(300);
+
+/// What the healthcheck of the current instance showed so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HealthEvidence {
+    pub(crate) present: bool,
+    pub(crate) streak: Streak,
+    pub(crate) reading: Reading,
+    /// The newest entry that was counted.
+    last_counted: Option<EngineMs>,
+    /// Since when it could not be executed.
+    pub(crate) could_not_run: Option<(Moment, String)>,
+}
+
+/// What the last look at it amounted to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// Nothing that counts was seen of this instance yet.
+    #[default]
+    Nothing,
+    /// Within its start period.
+    Starting,
+    /// Passing.
+    Passing,
+    /// Failing, with a fresh entry that says so.
+    Failing,
+    /// It could not be executed.
+    CouldNotRun,
+    /// It has stopped reporting.
+    Stale,
+}
+
+impl HealthEvidence {
+    /// Takes in what an inspection says. `fresh_after`: entries that began before this (a pause, the start) do not count.
+    pub(crate) fn observe(
+        &mut self,
+        inspection: &Inspection,
+        fresh_after: Option<EngineMs>,
+        now: Moment,
+    ) {
+        let (Some(check), Some(health)) = (inspection.healthcheck, &inspection.health) else {
+            *self = Self::default();
+            return;
+        };
+        self.present = true;
+        let fresh = |entry: &&HealthEntry| fresh_after.is_none_or(|after| entry.start >= after);
+        let last = health.log.last().filter(fresh);
+        self.reading = match (&health.status, last) {
+            (HealthStatus::Starting, _) => Reading::Starting,
+            (_, Some(entry)) if is_stale(entry, check, inspection.engine_now) => Reading::Stale,
+            (HealthStatus::Healthy, Some(entry)) => match entry.result {
+                HealthResult::Passed => {
+                    if self.count(entry) {
+                        self.streak.pass(1);
+                    }
+                    Reading::Passing
+                }
+                // Failures that have not reached `retries`: the engine still says healthy, and so do we. That it says so
+                // again after a failing streak means that a pass came in between.
+                HealthResult::Failed => {
+                    if self.count(entry) && self.streak.failing {
+                        self.streak.pass(1);
+                    }
+                    Reading::Passing
+                }
+                HealthResult::CouldNotRun => Reading::CouldNotRun,
+            },
+            (HealthStatus::Unhealthy, Some(entry)) => match entry.result {
+                HealthResult::Failed if health.failing_streak > 0 => {
+                    if self.count(entry) {
+                        let failures =
+                            counted_failures(health, fresh_after).max(self.streak.failures);
+                        self.streak.reach(failures, failure(entry), now);
+                        self.streak.failing = true;
+                    }
+                    Reading::Failing
+                }
+                HealthResult::CouldNotRun => Reading::CouldNotRun,
+                HealthResult::Failed | HealthResult::Passed => Reading::Nothing,
+            },
+            (HealthStatus::Unknown(_), Some(_))
+            | (HealthStatus::Healthy | HealthStatus::Unhealthy | HealthStatus::Unknown(_), None) => {
+                Reading::Nothing
+            }
+        };
+        self.could_not_run = match (self.reading, self.could_not_run.take(), last) {
+            (Reading::CouldNotRun, Some((since, _)), Some(entry)) => {
+                Some((since, entry.output.clone()))
+            }
+            (Reading::CouldNotRun, None, Some(entry)) => Some((now, entry.output.clone())),
+            (_, _, _) => None,
+        };
+    }
+
+    /// Whether this entry is new.
+    fn count(&mut self, entry: &HealthEntry) -> bool {
+        let new = self.last_counted.is_none_or(|last| entry.start > last);
+        if new {
+            self.last_counted = Some(entry.start);
+        }
+        new
+    }
+}
+
+/// When the next result is due, from the engine's `now` on.
+pub(crate) fn next_result_in(inspection: &Inspection) -> Option<Duration> {
+    let check = inspection.healthcheck?;
+    let last = inspection.health.as_ref().and_then(|health| health.log.last());
+    let due = match last {
+        Some(entry) => {
+            let took =
+                Duration::from_millis(u64::try_from(entry.end.0 - entry.start.0).unwrap_or(0));
+            entry.end + check.interval + took + RESULT_SLACK
+        }
+        None => inspection.started? + check.interval + RESULT_SLACK,
+    };
+    let wait = Duration::from_millis(u64::try_from(due.0 - inspection.engine_now.0).unwrap_or(0));
+    // Overdue results come any moment; asking more than once a second tells nobody anything sooner.
+    Some(
+        wait.max(Duration::from_secs(1))
+            .min(check.interval + check.timeout + Duration::from_secs(1)),
+    )
+}
+
+/// The engine's count, less what we know could not be executed.
+fn counted_failures(health: &Health, fresh_after: Option<EngineMs>) -> u32 {
+    let not_run = health
+        .log
+        .iter()
+        .rev()
+        .take_while(|entry| entry.result != HealthResult::Passed)
+        .filter(|entry| entry.result == HealthResult::CouldNotRun)
+        .filter(|entry| fresh_after.is_none_or(|after| entry.start >= after))
+        .count();
+    health.failing_streak.saturating_sub(u32::try_from(not_run).unwrap_or(u32::MAX)).max(1)
+}
+
+fn failure(entry: &HealthEntry) -> Failure {
+    let output = entry.output.trim();
+    let shows = if output.is_empty() {
+        "Docker's healthcheck fails and prints nothing".to_owned()
+    } else {
+        format!("Docker's healthcheck fails: {output}")
+    };
+    Failure { shows, curable: true }
+}
+
+fn is_stale(entry: &HealthEntry, check: Healthcheck, engine_now: EngineMs) -> bool {
+    let patience =
+        (check.interval + check.timeout).saturating_mul(STALE_AFTER_RUNS) + Duration::from_secs(5);
+    millis(engine_now.since(entry.end)) > millis(patience)
+}

@@ -1,0 +1,115 @@
+//! defib's own probes as evidence.
+
+use super::streak::{Failure, Streak};
+use crate::domain::{
+    moment::Moment,
+    observation::{Phase, ProbeOutcome, Sample},
+    policy::ProbePolicy,
+};
+
+/// What one probe of the current instance showed so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ProbeEvidence {
+    pub(crate) streak: Streak,
+    /// Since when it could not be carried out, and why.
+    pub(crate) could_not_look: Option<(Moment, String)>,
+    /// When the last sample came that was evidence.
+    pub(crate) last_evidence: Option<Moment>,
+}
+
+/// What a sample is to its streak.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    Pass,
+    Fail(Failure),
+    /// No evidence against the target (S5).
+    Silence(String),
+}
+
+impl ProbeEvidence {
+    /// Takes a sample in. `in_grace`: failures of a new instance do not count yet (S6). True where it was a pass.
+    pub(crate) fn observe(
+        &mut self,
+        sample: &Sample,
+        probe: &ProbePolicy,
+        in_grace: bool,
+        now: Moment,
+    ) -> bool {
+        match meaning(sample, probe) {
+            Meaning::Pass => {
+                self.could_not_look = None;
+                self.last_evidence = Some(now);
+                self.streak.pass(probe.rise);
+                true
+            }
+            Meaning::Fail(failure) => {
+                self.could_not_look = None;
+                if !in_grace {
+                    self.last_evidence = Some(now);
+                    self.streak.fail(failure, probe.fall, now);
+                }
+                false
+            }
+            Meaning::Silence(why) => {
+                let since = self.could_not_look.take().map_or(now, |(since, _)| since);
+                self.could_not_look = Some((since, why));
+                false
+            }
+        }
+    }
+}
+
+/// What a sample is to its streak (S5), and whether a restart can cure it (S11).
+pub(crate) fn meaning(sample: &Sample, probe: &ProbePolicy) -> Meaning {
+    let name = &probe.name;
+    let fail = |what: String, curable: bool| {
+        let curable = probe.may_restart.unwrap_or(curable);
+        Meaning::Fail(Failure { shows: format!("probe `{name}` {what}"), curable })
+    };
+    match &sample.outcome {
+        ProbeOutcome::Ok { .. } => Meaning::Pass,
+        ProbeOutcome::Timeout(Phase::Dns) => {
+            Meaning::Silence(format!("probe `{name}`: the name was not resolved in time"))
+        }
+        ProbeOutcome::Timeout(phase) => fail(
+            format!(
+                "gets no answer within {} ({})",
+                crate::domain::moment::Spoken(probe.timeout),
+                phase_words(*phase)
+            ),
+            true,
+        ),
+        ProbeOutcome::Refused => fail("is refused: nobody listens".to_owned(), true),
+        ProbeOutcome::Reset => fail("is reset".to_owned(), true),
+        ProbeOutcome::Status(status) => {
+            fail(format!("answers {status}"), (500..=599).contains(status))
+        }
+        ProbeOutcome::Assertion(what) => fail(format!("answers wrongly: {what}"), false),
+        ProbeOutcome::Truncated => fail("gets an answer that breaks off".to_owned(), false),
+        ProbeOutcome::TooLarge => fail("gets an answer larger than its cap".to_owned(), false),
+        ProbeOutcome::Protocol(what) => fail(format!("gets no HTTP: {what}"), false),
+        ProbeOutcome::Decode(what) => fail(format!("can't read the answer: {what}"), false),
+        ProbeOutcome::Tls(what) => fail(format!("fails at TLS: {what}"), false),
+        ProbeOutcome::Certificate(what) => {
+            fail(format!("does not accept the certificate: {what}"), false)
+        }
+        ProbeOutcome::Redirect(what) => fail(format!("is sent elsewhere: {what}"), false),
+        ProbeOutcome::Dns(why) | ProbeOutcome::Local(why) | ProbeOutcome::Infra(why) => {
+            Meaning::Silence(format!("probe `{name}` could not run: {why}"))
+        }
+        ProbeOutcome::Gone => {
+            Meaning::Silence(format!("probe `{name}`: the instance ended meanwhile"))
+        }
+    }
+}
+
+fn phase_words(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Dns => "resolving the name",
+        Phase::Connect => "connecting",
+        Phase::Tls => "in the TLS handshake",
+        Phase::FirstByte => "connected, waiting for the first byte",
+        Phase::Headers => "in the answer's head",
+        Phase::Body => "in the answer's body",
+    }
+}

@@ -1,0 +1,261 @@
+//! Beginning, from nothing or from what was kept, and taking in a policy.
+
+use super::{
+    Domain, Holder, Host,
+    acting::brake::Brake,
+    agenda::{Agenda, Owner},
+    durability::Durability,
+    effect::Batch,
+    moment::{BootId, Moment},
+    name::{ReplicaName, Seq, ServiceName},
+    observe::stand_in_name,
+    policy::{Place, Policy, ProbeSpec, ServicePolicy},
+    record::{Decision, HostRecord, Record, rebase_moment},
+    telling::delivery::Sink,
+    watching::{
+        lifecycle::Lifecycle,
+        looking::Looking,
+        matching::{Belonging, Traits, belonging, unlisted_policy},
+        replica::Replica,
+    },
+};
+use std::{collections::BTreeMap, sync::Arc};
+
+/// Numbers given after the last commit may have been used for messages that failed open: they are skipped, so that no key
+/// ever stands for two messages.
+const SERIALS_SKIPPED: u64 = 1000;
+
+impl Domain {
+    /// Begins. `records`: what the store kept, up to `last`; empty at the very first start.
+    pub fn restore(
+        policy: Arc<Policy>,
+        boot_id: BootId,
+        records: Vec<Record>,
+        last: Seq,
+        now: Moment,
+    ) -> (Self, Batch) {
+        let mut domain = Self {
+            boot_id,
+            policy,
+            now,
+            own_start: now.awake,
+            agenda: Agenda::default(),
+            durability: Durability::new(last),
+            records: Vec::new(),
+            effects: Vec::new(),
+            looking: Looking::new(),
+            containers: BTreeMap::new(),
+            replicas: BTreeMap::new(),
+            services: BTreeMap::new(),
+            attempts: BTreeMap::new(),
+            host: Host::default(),
+            incidents: BTreeMap::new(),
+            sinks: BTreeMap::new(),
+        };
+        for sink in &domain.policy.sinks {
+            domain.sinks.insert(sink.name.clone(), Sink::new(sink.clone()));
+        }
+        let mut replicas = Vec::new();
+        for record in records {
+            match record {
+                Record::Host(host) => domain.restore_host(*host),
+                Record::Replica(replica) => replicas.push(replica.into_kept(&domain.boot_id, now)),
+                Record::Incident(incident) => {
+                    let incident = incident.into_kept(&domain.boot_id, now);
+                    domain.incidents.insert(incident.key.clone(), incident);
+                }
+                Record::Delivery(delivery) => {
+                    let delivery = delivery.into_kept(&domain.boot_id, now);
+                    if let Some(sink) = domain.sinks.get_mut(&delivery.sink) {
+                        sink.rows.insert(delivery.incident, delivery.row);
+                    }
+                }
+                Record::Sink(known) => {
+                    if let Some(sink) = domain.sinks.get_mut(&known.sink) {
+                        sink.proven = known.proven;
+                    }
+                }
+                Record::Forgotten(_) | Record::Decided(_) => {}
+            }
+        }
+        for kept in replicas {
+            domain.restore_replica(kept);
+        }
+        domain.adopt_policy();
+        domain.looking.want_list(now.awake);
+        domain.agenda.touch(Owner::Looking);
+        domain.agenda.touch(Owner::Host);
+        for key in domain.incidents.keys() {
+            domain.agenda.touch(Owner::Incident(key.clone()));
+        }
+        domain.settle();
+        let batch = domain.batch();
+        (domain, batch)
+    }
+
+    fn restore_host(&mut self, host: HostRecord) {
+        let same_boot = host.boot_id == self.boot_id;
+        let (boot_now, now) = (self.now, self.now);
+        self.host.serials = host.serials;
+        self.host.serials.message += SERIALS_SKIPPED;
+        self.host.serials.incident += SERIALS_SKIPPED;
+        self.host.serials.attempt += SERIALS_SKIPPED;
+        self.host.spending = host.spending;
+        self.host.brake = match host.brake {
+            Brake::Released => Brake::Released,
+            Brake::Engaged(mut engaged) => {
+                rebase_moment(&mut engaged.since, same_boot, boot_now);
+                rebase_moment(&mut engaged.last, same_boot, now);
+                engaged.over_since = None;
+                Brake::Engaged(engaged)
+            }
+        };
+    }
+
+    fn restore_replica(&mut self, kept: super::watching::replica::ReplicaRecord) {
+        let name = kept.name.clone();
+        let listed =
+            self.policy.services.iter().find(|service| service.name == kept.service).cloned();
+        let (policy, listed) = match listed {
+            Some(policy) => (policy, true),
+            None => (unlisted_policy(&self.policy, &name), false),
+        };
+        if let Some(container) = &kept.container {
+            self.containers.insert(container.clone(), Holder::Replica(name.clone()));
+            self.looking.want(container);
+        }
+        let mut replica = Replica::restored(kept, policy, listed, self.now);
+        replica.recorded = Some(replica.kept.clone());
+        if replica.kept.container.is_none() {
+            replica.lifecycle =
+                if replica.kept.instance.is_none() { Lifecycle::Remote } else { Lifecycle::Gone };
+        }
+        let outputs =
+            replica.kept.attempt.as_mut().map(|attempt| (attempt.id, attempt.resume(self.now)));
+        if let Some((id, outputs)) = outputs {
+            self.attempts.insert(id, name.clone());
+            self.host.acting.insert(name.clone());
+            self.decide(Some(&replica.policy.name), Some(&name), Decision::Resumed(id));
+            self.carry_out(&mut replica, outputs);
+        }
+        self.services.entry(replica.policy.name.clone()).or_default().members.insert(name.clone());
+        self.agenda.touch(Owner::Replica(name.clone()));
+        self.agenda.touch(Owner::Service(replica.policy.name.clone()));
+        self.replicas.insert(name, replica);
+    }
+
+    /// Everything known is brought under the policy: matched anew, with a stand-in for each service that is a URL. What is
+    /// no longer configured closes its incidents.
+    pub(super) fn adopt_policy(&mut self) {
+        let policy = Arc::clone(&self.policy);
+        self.sinks.retain(|name, _| policy.sinks.iter().any(|sink| sink.name == *name));
+        for sink in &policy.sinks {
+            self.sinks
+                .entry(sink.name.clone())
+                .and_modify(|known| known.policy = sink.clone())
+                .or_insert_with(|| Sink::new(sink.clone()));
+        }
+        let names: Vec<ReplicaName> = self.replicas.keys().cloned().collect();
+        for name in names {
+            if let Some(replica) = self.replicas.remove(&name) {
+                self.adopt_replica(&policy, replica);
+            }
+        }
+        for service in &policy.services {
+            self.services.entry(service.name.clone()).or_default();
+            if has_url_probe(service) {
+                self.stand_in(service);
+            }
+        }
+        let services: Vec<ServiceName> = self.services.keys().cloned().collect();
+        for service in services {
+            self.agenda.touch(Owner::Service(service));
+        }
+        // What was none of our business may be now.
+        let foreign: Vec<_> = self
+            .containers
+            .iter()
+            .filter(|(_, holder)| **holder == Holder::Foreign)
+            .map(|(id, _)| id.clone())
+            .collect();
+        for container in foreign {
+            self.looking.want(&container);
+        }
+        let sinks: Vec<_> = self.sinks.keys().cloned().collect();
+        for sink in sinks {
+            self.agenda.touch(Owner::Sink(sink));
+        }
+        self.agenda.touch(Owner::Looking);
+        self.agenda.touch(Owner::Host);
+    }
+
+    fn adopt_replica(&mut self, policy: &Policy, mut replica: Replica) {
+        let name = replica.kept.name.clone();
+        let before = replica.policy.name.clone();
+        let belongs = match (&replica.lifecycle, &replica.inspection) {
+            (Lifecycle::Remote, _) => policy
+                .services
+                .iter()
+                .find(|service| has_url_probe(service) && stand_in_name(service) == name)
+                .map_or(Belonging::Foreign, |service| Belonging::Listed(Arc::clone(service))),
+            (_, Some(inspection)) => belonging(
+                policy,
+                Traits {
+                    name: &inspection.name,
+                    image: &inspection.image,
+                    labels: &inspection.labels,
+                    has_healthcheck: inspection.healthcheck.is_some(),
+                },
+            ),
+            // Not looked at yet: it is matched when it is.
+            (_, None) => {
+                self.replicas.insert(name, replica);
+                return;
+            }
+        };
+        match belongs {
+            Belonging::Listed(service) => (replica.policy, replica.listed) = (service, true),
+            Belonging::Unlisted => {
+                (replica.policy, replica.listed) = (unlisted_policy(policy, &name), false)
+            }
+            Belonging::Foreign => {
+                self.forget(&replica);
+                if let Some(container) = &replica.kept.container {
+                    self.containers.insert(container.clone(), Holder::Foreign);
+                }
+                return;
+            }
+        }
+        replica.kept.service = replica.policy.name.clone();
+        if before != replica.policy.name {
+            self.leave_service(&before, &name);
+        }
+        self.agenda.touch(Owner::Replica(name.clone()));
+        self.replicas.insert(name, replica);
+    }
+
+    /// A service's URL probes belong to a replica that is no container.
+    fn stand_in(&mut self, service: &Arc<ServicePolicy>) {
+        let name = stand_in_name(service);
+        let now = self.now;
+        let replica = self.replicas.entry(name.clone()).or_insert_with(|| {
+            let mut replica = Replica::new(name.clone(), Arc::clone(service), true, now);
+            replica.lifecycle = Lifecycle::Remote;
+            replica
+        });
+        replica.policy = Arc::clone(service);
+        replica.listed = true;
+        self.services.entry(service.name.clone()).or_default().members.insert(name.clone());
+        self.agenda.touch(Owner::Replica(name));
+    }
+}
+
+fn has_url_probe(service: &ServicePolicy) -> bool {
+    service.probes.iter().any(|probe| {
+        let ProbeSpec::Http(http) = &probe.spec;
+        match http.place {
+            Place::Url { .. } => true,
+            Place::Replica { .. } => false,
+        }
+    })
+}

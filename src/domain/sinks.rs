@@ -1,0 +1,286 @@
+//! How incidents and sinks think: what is to be told, and that it arrives.
+
+use super::{
+    Domain,
+    agenda::Owner,
+    effect::{Effect, SendOrder},
+    message::{Message, MessageKind},
+    moment::AwakeMs,
+    name::{IncidentId, MessageId, ServiceName, SinkName},
+    observation::DeliveryOutcome,
+    record::{Decision, DeliveryRecord, OnBoot, Record, RecordKey, SinkRecord},
+    telling::{
+        IncidentKey,
+        delivery::Next,
+        incident::{Incident, Picture},
+        story::{Stage, Story},
+    },
+};
+
+impl Domain {
+    /// What the matter looks like now; `None`: there is nothing the matter.
+    pub(super) fn set_picture(&mut self, key: IncidentKey, picture: Option<Picture>) {
+        let now = self.now;
+        match (self.incidents.get_mut(&key), picture) {
+            (Some(incident), Some(picture)) => {
+                let before = incident.clone();
+                incident.follow(picture, now);
+                if *incident == before {
+                    return;
+                }
+                let raised = incident.story.level > before.story.level;
+                let (id, level) = (incident.id, incident.story.level);
+                if raised {
+                    self.decide(key.service.as_ref(), None, Decision::Raised(id, level));
+                }
+                self.incident_changed(&key, before.story);
+            }
+            (Some(incident), None) => {
+                if incident.story.stage != Stage::Resolved {
+                    let before = incident.story;
+                    incident.resolve(now);
+                    let id = incident.id;
+                    self.decide(key.service.as_ref(), None, Decision::Resolved(id));
+                    self.incident_changed(&key, before);
+                }
+            }
+            (None, Some(picture)) => {
+                if let Some(level) = picture.level {
+                    self.host.serials.incident += 1;
+                    let id = IncidentId(self.host.serials.incident);
+                    let incident = Incident::open(id, key.clone(), picture, level, now);
+                    self.decide(
+                        key.service.as_ref(),
+                        None,
+                        Decision::Opened(id, key.clone(), level),
+                    );
+                    self.incidents.insert(key.clone(), incident);
+                    self.record_incident(&key);
+                    self.agenda.touch(Owner::Host);
+                    self.agenda.touch(Owner::Incident(key));
+                    self.touch_sinks();
+                }
+            }
+            (None, None) => {}
+        }
+    }
+
+    fn incident_changed(&mut self, key: &IncidentKey, before: Story) {
+        let Some(incident) = self.incidents.get(key) else {
+            return;
+        };
+        // The words alone (a count, a span) change all the time: they are written when the story moves.
+        if incident.story != before {
+            self.record_incident(key);
+            self.touch_sinks();
+        }
+        self.agenda.touch(Owner::Incident(key.clone()));
+    }
+
+    fn record_incident(&mut self, key: &IncidentKey) {
+        if let Some(incident) = self.incidents.get(key) {
+            let kept = OnBoot { boot_id: self.boot_id.clone(), kept: incident.clone() };
+            self.records.push(Record::Incident(Box::new(kept)));
+        }
+    }
+
+    fn touch_sinks(&mut self) {
+        let names: Vec<SinkName> = self.sinks.keys().cloned().collect();
+        for name in names {
+            self.agenda.touch(Owner::Sink(name));
+        }
+    }
+
+    /// Incidents of what is no longer configured end with that reason.
+    pub(super) fn close_incidents_of(&mut self, service: &ServiceName) {
+        let keys: Vec<IncidentKey> = self
+            .incidents
+            .keys()
+            .filter(|key| key.service.as_ref() == Some(service))
+            .cloned()
+            .collect();
+        for key in keys {
+            if let Some(incident) = self.incidents.get_mut(&key) {
+                incident.content.done.push("no longer configured, or gone for good".to_owned());
+            }
+            self.set_picture(key, None);
+        }
+    }
+
+    pub(super) fn think_incident(&mut self, key: &IncidentKey) -> Option<AwakeMs> {
+        let incident = self.incidents.get_mut(key)?;
+        let before = incident.story;
+        let next = incident.remind(self.now.awake);
+        if incident.story != before {
+            self.record_incident(key);
+            self.touch_sinks();
+        }
+        let incident = self.incidents.get(key)?;
+        let resolved = incident.story.stage == Stage::Resolved;
+        if resolved && self.sinks.values().all(|sink| sink.is_settled(incident)) {
+            self.incidents.remove(key);
+            self.records.push(Record::Forgotten(RecordKey::incident(key)));
+            for (name, sink) in &mut self.sinks {
+                if sink.rows.remove(key).is_some() {
+                    self.records.push(Record::Forgotten(RecordKey::delivery(name, key)));
+                }
+            }
+            return None;
+        }
+        next
+    }
+
+    pub(super) fn think_sink(&mut self, name: &SinkName) -> Option<AwakeMs> {
+        let mut sink = self.sinks.remove(name)?;
+        let seq = self.durability.current();
+        let serials = &mut self.host.serials;
+        let (policy, now) = (&self.policy, self.now);
+        let before = serials.message;
+        let durability = &self.durability;
+        let next = sink.think(
+            &self.incidents,
+            now,
+            seq,
+            |seq| durability.fate(seq),
+            |incident, kind| {
+                serials.message += 1;
+                compose(policy, incident, kind, MessageId(serials.message), now)
+            },
+        );
+        if serials.message != before {
+            self.agenda.touch(Owner::Host);
+        }
+        for step in next {
+            match step {
+                Next::Record(key) => {
+                    if let Some(row) = sink.rows.get(&key) {
+                        let record = DeliveryRecord {
+                            sink: name.clone(),
+                            incident: key.clone(),
+                            row: row.clone(),
+                        };
+                        let kept = OnBoot { boot_id: self.boot_id.clone(), kept: record };
+                        self.records.push(Record::Delivery(Box::new(kept)));
+                    }
+                }
+                Next::WaitForCommit => self.agenda.wait_for_commit(Owner::Sink(name.clone())),
+                Next::Send { message, attempt, deadline, durable } => {
+                    let order = SendOrder {
+                        sink: name.clone(),
+                        message: *message,
+                        attempt,
+                        deadline,
+                        durable,
+                    };
+                    self.effects.push(Effect::Send(Box::new(order)));
+                }
+            }
+        }
+        let deadline = sink.next_deadline(self.now.awake);
+        self.sinks.insert(name.clone(), sink);
+        deadline
+    }
+
+    /// A sink answered.
+    pub(super) fn answered(
+        &mut self,
+        name: &SinkName,
+        message: MessageId,
+        attempt: u32,
+        outcome: DeliveryOutcome,
+    ) {
+        let now = self.now;
+        let Some(sink) = self.sinks.get_mut(name) else {
+            return;
+        };
+        let was_proven = sink.proven;
+        let kind_of = |sink: &super::telling::delivery::Sink, key: &IncidentKey| {
+            sink.rows
+                .get(key)
+                .and_then(|row| row.outgoing.as_ref())
+                .map(|outgoing| (outgoing.message.kind, outgoing.message.incident))
+        };
+        let sent = sink.rows.keys().find_map(|key| {
+            kind_of(sink, key).filter(|_| {
+                sink.rows
+                    .get(key)
+                    .and_then(|row| row.outgoing.as_ref())
+                    .is_some_and(|outgoing| outgoing.message.id == message)
+            })
+        });
+        let Some(key) = sink.answered(message, attempt, outcome.clone(), now) else {
+            return;
+        };
+        let proven = sink.proven;
+        let done_with = sink.rows.get(&key).is_some_and(|row| row.outgoing.is_none());
+        if let Some(row) = sink.rows.get(&key) {
+            let record =
+                DeliveryRecord { sink: name.clone(), incident: key.clone(), row: row.clone() };
+            let kept = OnBoot { boot_id: self.boot_id.clone(), kept: record };
+            self.records.push(Record::Delivery(Box::new(kept)));
+        }
+        if proven != was_proven {
+            self.records.push(Record::Sink(SinkRecord { sink: name.clone(), proven }));
+        }
+        if let (true, Some((kind, incident))) = (done_with, sent) {
+            let decision = match outcome {
+                DeliveryOutcome::Rejected(why) => {
+                    Decision::Undeliverable(name.clone(), incident, why)
+                }
+                DeliveryOutcome::Delivered
+                | DeliveryOutcome::Unknown(_)
+                | DeliveryOutcome::Paused { .. }
+                | DeliveryOutcome::Broken(_) => Decision::Told(name.clone(), incident, kind),
+            };
+            self.decide(key.service.as_ref(), None, decision);
+        }
+        self.agenda.touch(Owner::Sink(name.clone()));
+        self.agenda.touch(Owner::Incident(key));
+    }
+
+    /// After a refusal: what every sink was told, once more.
+    pub(super) fn record_all_sinks(&mut self) {
+        for (name, sink) in &self.sinks {
+            self.records.push(Record::Sink(SinkRecord { sink: name.clone(), proven: sink.proven }));
+            for (key, row) in &sink.rows {
+                let record =
+                    DeliveryRecord { sink: name.clone(), incident: key.clone(), row: row.clone() };
+                let kept = OnBoot { boot_id: self.boot_id.clone(), kept: record };
+                self.records.push(Record::Delivery(Box::new(kept)));
+            }
+        }
+    }
+}
+
+/// One neutral message.
+fn compose(
+    policy: &super::policy::Policy,
+    incident: &Incident,
+    kind: MessageKind,
+    id: MessageId,
+    now: super::moment::Moment,
+) -> Message {
+    let content = &incident.content;
+    let over = matches!(kind, MessageKind::Recovered | MessageKind::Resolved | MessageKind::Missed);
+    Message {
+        id,
+        incident: incident.id,
+        key: format!("{}/{}/{}", policy.fleet, policy.host, incident.key),
+        kind,
+        severity: incident.story.level,
+        incident_kind: incident.key.kind,
+        fleet: policy.fleet.clone(),
+        host: policy.host.clone(),
+        service: incident.key.service.clone(),
+        headline: content.headline.clone(),
+        since: incident.since.wall,
+        until: incident.ended.filter(|_| over).map(|ended| ended.wall),
+        decided: now.wall,
+        members: content.members.clone(),
+        done: content.done.clone(),
+        findings: content.findings.clone(),
+        next_steps: content.next_steps.clone(),
+        runbook: content.runbook.clone(),
+        note: content.note.clone(),
+    }
+}

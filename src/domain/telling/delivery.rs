@@ -1,0 +1,343 @@
+//! That a person hears of it: what each sink was told, what it is owed, and when the next attempt is.
+//!
+//! One row for each (sink, incident), in the same transaction as the incident (P1). A message keeps its ID, and so its
+//! idempotency key, over all attempts. One message is under way per sink, so that a slow sink delays only itself (P4) and
+//! order is kept. A sink that asks to be left alone is, as a whole; one that is broken is tried again hourly and heals by
+//! itself. Before every attempt the question is asked anew what the sink is owed: what is no longer true is not sent.
+
+use super::{
+    incident::{Incident, IncidentKey},
+    story::{Story, known_after, owed},
+};
+use crate::domain::{
+    durability::{COMMIT_WITHIN, Fate},
+    message::{Message, Severity},
+    moment::{AwakeMs, Moment, millis},
+    name::{MessageId, Seq},
+    observation::DeliveryOutcome,
+    policy::SinkPolicy,
+};
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, time::Duration};
+
+/// The first wait after an attempt of which nothing is known.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+
+/// Never wait longer than this between two attempts.
+const MAX_RETRY: Duration = Duration::from_secs(5 * 60);
+
+/// A message is tried for at least a day: longer than a night and a morning.
+const GIVE_UP_AFTER: Duration = Duration::from_secs(26 * 3600);
+
+/// A sink may ask to be left alone for at most so long.
+const MAX_PAUSE: Duration = Duration::from_secs(3600);
+
+/// Where it asks to be left alone and does not say for how long.
+const DEFAULT_PAUSE: Duration = Duration::from_secs(30);
+
+/// A broken sink (wrong key, gone channel) is tried again this often.
+const BROKEN_RETRY: Duration = Duration::from_secs(3600);
+
+/// An answer may come so much later than the attempt's deadline before it counts as unknown.
+const ANSWER_SLACK: Duration = Duration::from_secs(2);
+
+/// How much of an incident's story a sink was told.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// What it confirmed.
+    pub told: Option<Story>,
+    /// What is to be told next.
+    pub outgoing: Option<Outgoing>,
+}
+
+/// A message that the sink has not confirmed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outgoing {
+    /// What.
+    pub message: Message,
+    /// The story that it tells.
+    pub story: Story,
+    /// Attempts that were begun.
+    pub attempts: u32,
+    /// When it was decided.
+    pub decided: Moment,
+    /// The batch that it was recorded in.
+    pub seq: Seq,
+    /// The sink refused the whole of it: only what matters is sent.
+    pub minimal: bool,
+    /// Not before this. A restart of ours begins anew at once.
+    #[serde(skip)]
+    pub(crate) not_before: AwakeMs,
+}
+
+/// One sink.
+#[derive(Clone, Debug)]
+pub(crate) struct Sink {
+    pub(crate) policy: SinkPolicy,
+    pub(crate) rows: BTreeMap<IncidentKey, Row>,
+    in_flight: Option<InFlight>,
+    paused_until: Option<AwakeMs>,
+    /// Since when it has been broken, and what it said.
+    pub(crate) broken: Option<(Moment, String)>,
+    /// Whether it has confirmed a message.
+    pub(crate) proven: bool,
+}
+
+#[derive(Clone, Debug)]
+struct InFlight {
+    incident: IncidentKey,
+    message: MessageId,
+    attempt: u32,
+    until: AwakeMs,
+}
+
+/// What a sink does next.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Next {
+    /// Record this row: it has a new message, or its message is done with.
+    Record(IncidentKey),
+    /// Send.
+    Send { message: Box<Message>, attempt: u32, deadline: Duration, durable: bool },
+    /// Wait for the store.
+    WaitForCommit,
+}
+
+impl Sink {
+    pub(crate) fn new(policy: SinkPolicy) -> Self {
+        Self {
+            policy,
+            rows: BTreeMap::new(),
+            in_flight: None,
+            paused_until: None,
+            broken: None,
+            proven: false,
+        }
+    }
+
+    fn takes(&self, level: Severity) -> bool {
+        self.policy.severities.is_empty() || self.policy.severities.contains(&level)
+    }
+
+    /// Whether the sink is owed anything of this incident, now or by a message under way.
+    pub(crate) fn is_settled(&self, incident: &Incident) -> bool {
+        match self.rows.get(&incident.key) {
+            None => !self.takes(incident.story.level),
+            Some(row) => row.outgoing.is_none() && self.owed(row, incident).is_none(),
+        }
+    }
+
+    fn owed(&self, row: &Row, incident: &Incident) -> Option<crate::domain::message::MessageKind> {
+        if row.told.is_none() && !self.takes(incident.story.level) {
+            return None;
+        }
+        owed(row.told, incident.story)
+    }
+
+    /// An attempt's outcome. False where it answers nothing that is under way.
+    pub(crate) fn answered(
+        &mut self,
+        message: MessageId,
+        attempt: u32,
+        outcome: DeliveryOutcome,
+        now: Moment,
+    ) -> Option<IncidentKey> {
+        let matches = self
+            .in_flight
+            .as_ref()
+            .is_some_and(|flight| flight.message == message && flight.attempt == attempt);
+        if !matches {
+            return None;
+        }
+        let flight = self.in_flight.take()?;
+        let row = self.rows.get_mut(&flight.incident)?;
+        let outgoing = row.outgoing.as_mut().filter(|outgoing| outgoing.message.id == message)?;
+        match outcome {
+            DeliveryOutcome::Delivered => {
+                row.told = Some(known_after(outgoing.message.kind, outgoing.story));
+                row.outgoing = None;
+                self.proven = true;
+                self.broken = None;
+            }
+            DeliveryOutcome::Unknown(_) => {
+                outgoing.not_before = now.awake + retry_wait(outgoing.attempts, &outgoing.message);
+            }
+            DeliveryOutcome::Paused { wait, .. } => {
+                // Being asked to wait costs no attempt.
+                outgoing.attempts = outgoing.attempts.saturating_sub(1);
+                self.paused_until = Some(now.awake + wait.unwrap_or(DEFAULT_PAUSE).min(MAX_PAUSE));
+            }
+            DeliveryOutcome::Rejected(_) if !outgoing.minimal => outgoing.minimal = true,
+            DeliveryOutcome::Rejected(_) => {
+                row.told = Some(known_after(outgoing.message.kind, outgoing.story));
+                row.outgoing = None;
+            }
+            DeliveryOutcome::Broken(why) => {
+                outgoing.not_before = now.awake + BROKEN_RETRY;
+                let since = self.broken.take().map_or(now, |(since, _)| since);
+                self.broken = Some((since, why));
+                self.paused_until = Some(now.awake + BROKEN_RETRY);
+            }
+        }
+        Some(flight.incident)
+    }
+
+    /// Brings every row up to what its incident's story is, and sends what is next. `compose` makes a message.
+    pub(crate) fn think(
+        &mut self,
+        incidents: &BTreeMap<IncidentKey, Incident>,
+        now: Moment,
+        seq: Seq,
+        fate: impl Fn(Seq) -> Fate,
+        mut compose: impl FnMut(&Incident, crate::domain::message::MessageKind) -> Message,
+    ) -> Vec<Next> {
+        let mut next = Vec::new();
+        if self.in_flight.as_ref().is_some_and(|flight| flight.until <= now.awake) {
+            self.give_up_waiting(now, &mut next);
+        }
+        let busy_with = self.in_flight.as_ref().map(|flight| flight.incident.clone());
+        for (key, incident) in incidents {
+            if busy_with.as_ref() == Some(key) {
+                continue;
+            }
+            let empty = Row::default();
+            let row = self.rows.get(key).unwrap_or(&empty);
+            let kind = self.owed(row, incident);
+            let stale = match (&row.outgoing, kind) {
+                (Some(outgoing), Some(kind)) => {
+                    outgoing.message.kind != kind
+                        || outgoing.story.level != incident.story.level
+                        || outgoing.story.stage != incident.story.stage
+                }
+                (None, None) => false,
+                (Some(_), None) | (None, Some(_)) => true,
+            };
+            let too_old = row
+                .outgoing
+                .as_ref()
+                .is_some_and(|outgoing| now.awake.since(outgoing.decided.awake) >= GIVE_UP_AFTER);
+            if !stale && !too_old {
+                continue;
+            }
+            let row = self.rows.entry(key.clone()).or_default();
+            let not_before =
+                row.outgoing.as_ref().map_or(AwakeMs(0), |outgoing| outgoing.not_before);
+            if too_old && !stale {
+                row.told = row
+                    .outgoing
+                    .take()
+                    .map(|outgoing| known_after(outgoing.message.kind, outgoing.story));
+            } else {
+                row.outgoing = kind.map(|kind| Outgoing {
+                    message: compose(incident, kind),
+                    story: incident.story,
+                    attempts: 0,
+                    decided: now,
+                    seq,
+                    minimal: false,
+                    not_before,
+                });
+            }
+            next.push(Next::Record(key.clone()));
+        }
+        self.send_next(now, fate, &mut next);
+        next
+    }
+
+    fn send_next(&mut self, now: Moment, fate: impl Fn(Seq) -> Fate, next: &mut Vec<Next>) {
+        let paused = self.paused_until.is_some_and(|until| until > now.awake);
+        if self.in_flight.is_some() || paused {
+            return;
+        }
+        let ready = self
+            .rows
+            .iter_mut()
+            .filter_map(|(key, row)| row.outgoing.as_mut().map(|outgoing| (key, outgoing)))
+            .filter(|(_, outgoing)| outgoing.not_before <= now.awake)
+            .min_by_key(|(_, outgoing)| outgoing.message.id);
+        let Some((key, outgoing)) = ready else {
+            return;
+        };
+        let late = now.awake.since(outgoing.decided.awake) >= COMMIT_WITHIN;
+        let durable = match fate(outgoing.seq) {
+            Fate::Durable => true,
+            // Messages fail open: better twice than never.
+            Fate::Lost => false,
+            Fate::Waiting if late => false,
+            Fate::Waiting => {
+                next.push(Next::WaitForCommit);
+                return;
+            }
+        };
+        outgoing.attempts = outgoing.attempts.saturating_add(1);
+        let deadline = self.policy.deadline;
+        self.in_flight = Some(InFlight {
+            incident: key.clone(),
+            message: outgoing.message.id,
+            attempt: outgoing.attempts,
+            until: now.awake + deadline + ANSWER_SLACK,
+        });
+        let message =
+            if outgoing.minimal { minimal(&outgoing.message) } else { outgoing.message.clone() };
+        next.push(Next::Send {
+            message: Box::new(message),
+            attempt: outgoing.attempts,
+            deadline,
+            durable,
+        });
+    }
+
+    /// The sink's adapter broke its promise to answer within the deadline.
+    fn give_up_waiting(&mut self, now: Moment, next: &mut Vec<Next>) {
+        let Some(flight) = self.in_flight.take() else {
+            return;
+        };
+        if let Some(outgoing) =
+            self.rows.get_mut(&flight.incident).and_then(|row| row.outgoing.as_mut())
+        {
+            outgoing.not_before = now.awake + retry_wait(outgoing.attempts, &outgoing.message);
+            next.push(Next::Record(flight.incident));
+        }
+    }
+
+    /// When to think again at the latest.
+    pub(crate) fn next_deadline(&self, now: AwakeMs) -> Option<AwakeMs> {
+        if let Some(flight) = &self.in_flight {
+            return Some(flight.until);
+        }
+        let outgoing = self.rows.values().filter_map(|row| row.outgoing.as_ref());
+        let ready = outgoing
+            .map(|outgoing| {
+                let for_commit = outgoing.decided.awake + COMMIT_WITHIN;
+                if outgoing.not_before > now { outgoing.not_before } else { for_commit }
+            })
+            .min()?;
+        Some(self.paused_until.filter(|until| *until > now).map_or(ready, |until| until.max(ready)))
+    }
+}
+
+/// Full jitter over a doubling span. The jitter is a hash, so that a run can be repeated.
+fn retry_wait(attempts: u32, message: &Message) -> Duration {
+    let doublings = attempts.saturating_sub(1).min(16);
+    let most = FIRST_RETRY.saturating_mul(1 << doublings).min(MAX_RETRY);
+    let hash = crate::domain::hash::fnv1a(&[
+        message.idempotency_key().as_bytes(),
+        &attempts.to_be_bytes(),
+    ]);
+    let least = Duration::from_millis(200);
+    least + Duration::from_millis(hash % millis(most).max(1))
+}
+
+/// Only what matters, for a sink that does not take the whole.
+fn minimal(message: &Message) -> Message {
+    let cut = |text: &str| text.chars().filter(char::is_ascii).take(300).collect::<String>();
+    Message {
+        headline: cut(&message.headline),
+        members: Vec::new(),
+        done: Vec::new(),
+        findings: Vec::new(),
+        next_steps: Vec::new(),
+        runbook: None,
+        note: None,
+        ..message.clone()
+    }
+}

@@ -1,0 +1,361 @@
+//! The sentences. Written for somebody woken by them: what is wrong, what was done and whether it helped, what to do next.
+//! Plain text, short, and nothing claimed that was not seen. Text from outside stands in here as it came; renderers clean
+//! it.
+
+use super::incident::Content;
+use crate::domain::{
+    acting::{
+        attempt::{Attempt, Ending},
+        brake::Engaged,
+        hold::Hold,
+    },
+    judging::{absence::Absence, trouble::Trouble, verdict::Verdict},
+    moment::{Moment, Spoken},
+    name::ServiceName,
+    policy::ServicePolicy,
+    watching::replica::Replica,
+};
+use std::time::Duration;
+
+/// A message names at most so many members; the rest is counted.
+const MOST_MEMBERS: usize = 12;
+
+pub(crate) fn unhealthy(
+    policy: &ServicePolicy,
+    members: &[&Replica],
+    recovered: bool,
+    now: Moment,
+) -> Content {
+    let name = &policy.name;
+    let worst = members.iter().max_by_key(|replica| urgency(replica));
+    let failures =
+        worst.and_then(|replica| replica.kept.trouble.as_ref()).map_or(0, Trouble::failures);
+    let attempts: u32 = members
+        .iter()
+        .filter_map(|replica| replica.kept.trouble.as_ref())
+        .map(|trouble| trouble.attempts)
+        .sum();
+    let what = if recovered {
+        match attempts {
+            0 => format!("{name} is healthy again, without help"),
+            1 => format!("{name} is healthy again after a restart"),
+            _ => format!("{name} is healthy again after {attempts} restarts"),
+        }
+    } else {
+        match worst.map(|replica| state_of(replica)) {
+            Some(State::InHand) => format!("{name} is unhealthy and is being restarted"),
+            Some(State::GivenUp) => format!("{name} is unhealthy and restarts do not help"),
+            Some(State::StandsStill) => format!("{name} stands still after a restart that failed"),
+            Some(State::Failing) | None => format!("{name} is unhealthy ({failures} failures)"),
+        }
+    };
+    let mut done: Vec<String> = Vec::new();
+    let mut findings = Vec::new();
+    let several = members.len() > 1;
+    for replica in members {
+        let prefix = if several { format!("{}: ", replica.kept.name) } else { String::new() };
+        let Some(trouble) = &replica.kept.trouble else {
+            continue;
+        };
+        done.extend(trouble.done.iter().map(|line| format!("{prefix}{line}")));
+        if let Some(attempt) = &replica.kept.attempt {
+            done.push(format!("{prefix}{}", attempt_line(attempt)));
+        } else if let Some(hold) =
+            replica.hold.as_ref().filter(|_| replica.verdict == Verdict::Unhealthy)
+        {
+            done.push(format!("{prefix}not restarted now: {hold}"));
+        }
+        findings.extend(trouble.findings.iter().map(|line| format!("{prefix}{line}")));
+    }
+    Content {
+        headline: what,
+        members: lines(members, |replica| member_line(replica, now)),
+        done,
+        findings,
+        next_steps: if recovered { Vec::new() } else { next_steps(members) },
+        runbook: policy.runbook.clone(),
+        note: policy.note.clone(),
+    }
+}
+
+/// What a replica's trouble is at.
+enum State {
+    InHand,
+    GivenUp,
+    StandsStill,
+    Failing,
+}
+
+fn state_of(replica: &Replica) -> State {
+    let given_up = matches!(&replica.hold, Some(Hold::BudgetSpent { .. }))
+        || (matches!(&replica.hold, Some(Hold::Stateful)) && replica.kept.spending.spent > 0);
+    if replica.kept.attempt.is_some() {
+        State::InHand
+    } else if replica.kept.own_stop.is_some() {
+        State::StandsStill
+    } else if given_up {
+        State::GivenUp
+    } else {
+        State::Failing
+    }
+}
+
+fn urgency(replica: &Replica) -> u8 {
+    match state_of(replica) {
+        State::InHand => 1,
+        State::Failing => 2,
+        State::GivenUp => 3,
+        State::StandsStill => 4,
+    }
+}
+
+fn member_line(replica: &Replica, now: Moment) -> String {
+    let name = &replica.kept.name;
+    let Some(trouble) = &replica.kept.trouble else {
+        return format!("{name}: {}", replica.verdict);
+    };
+    let span = Spoken(whole_seconds(now.awake.since(trouble.since.awake)));
+    match replica.verdict {
+        Verdict::Healthy => format!(
+            "{name}: healthy again; had failed {} times, most recently: {}",
+            trouble.failures(),
+            trouble.shows
+        ),
+        Verdict::Unknown
+        | Verdict::Starting
+        | Verdict::Degraded
+        | Verdict::Unhealthy
+        | Verdict::Stopped
+        | Verdict::Paused
+        | Verdict::Restarting
+        | Verdict::Gone => {
+            format!(
+                "{name} ({}, for {span}, {} failures): {}",
+                replica.verdict,
+                trouble.failures(),
+                trouble.shows
+            )
+        }
+    }
+}
+
+fn attempt_line(attempt: &Attempt) -> String {
+    let number = attempt.id;
+    match attempt.outcomes.last() {
+        Some(outcome) => format!("restart under way (attempt {number}); so far: {outcome}"),
+        None => format!("restart under way (attempt {number})"),
+    }
+}
+
+fn next_steps(members: &[&Replica]) -> Vec<String> {
+    let Some(replica) =
+        members.iter().find(|replica| replica.kept.attempt.is_none()).or(members.first())
+    else {
+        return Vec::new();
+    };
+    let container = replica
+        .inspection
+        .as_ref()
+        .map_or(replica.kept.name.as_str(), |inspection| inspection.name.as_str());
+    let container = pasteable(container);
+    let mut steps = vec![
+        format!("$ docker logs --tail 50 {container}"),
+        format!("$ docker inspect --format '{{{{json .State.Health}}}}' {container}"),
+    ];
+    if replica.kept.own_stop.is_some() {
+        steps.insert(0, format!("$ docker start {container}"));
+    } else if replica.kept.attempt.is_none() {
+        steps.push(format!("$ docker restart {container}"));
+    }
+    steps
+}
+
+/// A name that is safe to paste into a shell; what is not safe is left out.
+fn pasteable(name: &str) -> String {
+    name.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')).collect()
+}
+
+pub(crate) fn down(policy: &ServicePolicy, count: &Absence, members: &[&Replica]) -> Content {
+    let name = &policy.name;
+    let missing =
+        u32::try_from(count.missing.len()).unwrap_or(u32::MAX).saturating_add(count.never_seen);
+    let wanted = policy.replicas.unwrap_or(count.running + missing);
+    let mut lines_of: Vec<String> = members
+        .iter()
+        .filter(|replica| count.missing.contains(&replica.kept.name))
+        .take(MOST_MEMBERS)
+        .map(|replica| format!("{}: {}", replica.kept.name, replica.lifecycle))
+        .collect();
+    if count.never_seen > 0 {
+        lines_of.push(format!("{} never seen on this host", count.never_seen));
+    }
+    let first = members.iter().find(|replica| count.missing.contains(&replica.kept.name));
+    let next_steps = first
+        .map(|replica| {
+            replica
+                .inspection
+                .as_ref()
+                .map_or(replica.kept.name.as_str(), |inspection| inspection.name.as_str())
+        })
+        .map(pasteable)
+        .map(|container| {
+            vec![
+                format!("$ docker logs --tail 50 {container}"),
+                format!("$ docker start {container}"),
+            ]
+        })
+        .unwrap_or_default();
+    Content {
+        headline: format!("{name} is down: {} of {wanted} run", count.running),
+        members: lines_of,
+        done: vec!["not started: defib starts only what it stopped itself".to_owned()],
+        findings: Vec::new(),
+        next_steps,
+        runbook: policy.runbook.clone(),
+        note: policy.note.clone(),
+    }
+}
+
+pub(crate) fn by_hand(members: &[&Replica]) -> Content {
+    let first = members.first().map(|replica| replica.kept.name.to_string()).unwrap_or_default();
+    let more = members.len().saturating_sub(1);
+    let who = if more == 0 { first } else { format!("{first} and {more} more") };
+    Content {
+        headline: format!("{who}: stopped or removed by somebody else, and left so"),
+        members: lines(members, |replica| format!("{}: {}", replica.kept.name, replica.lifecycle)),
+        done: vec!["left alone: what somebody stopped is theirs to start".to_owned()],
+        ..Content::default()
+    }
+}
+
+pub(crate) fn cannot_evaluate(name: &ServiceName, lines: Vec<String>) -> Content {
+    Content {
+        headline: format!("{name} can't be evaluated"),
+        members: bounded(lines),
+        done: vec!["nothing: what could not be looked at is no evidence against it".to_owned()],
+        ..Content::default()
+    }
+}
+
+pub(crate) fn never_passed(policy: &ServicePolicy, lines: Vec<String>) -> Content {
+    Content {
+        headline: format!("{}: a probe has never passed since it was defined", policy.name),
+        members: bounded(lines),
+        done: vec!["not restarted: a probe that has never passed may itself be wrong".to_owned()],
+        next_steps: vec!["check the probe's port, path and expected status in the config; if they are right, the service has not worked since".to_owned()],
+        runbook: policy.runbook.clone(),
+        note: policy.note.clone(),
+        ..Content::default()
+    }
+}
+
+pub(crate) fn chronic(name: &ServiceName, members: &[&Replica]) -> Content {
+    let count = members.first().map_or(0, |replica| replica.kept.spending.recent.len());
+    Content {
+        headline: format!("{name}: restarted {count} times within a day; restarts are no cure"),
+        members: lines(members, |replica| {
+            format!("{}: {} restarts", replica.kept.name, replica.kept.spending.recent.len())
+        }),
+        ..Content::default()
+    }
+}
+
+pub(crate) fn brake(engaged: &Engaged, failing: &[String], watched: usize) -> Content {
+    let trial = match &engaged.trial {
+        Some(name) => format!("one trial is under way: `{name}`"),
+        None => format!(
+            "{} trials so far; the next restarts one of them to see whether that helps",
+            engaged.trials
+        ),
+    };
+    Content {
+        headline: format!("{} of {watched} services fail at once: the cause is elsewhere", failing.len()),
+        members: bounded(failing.to_vec()),
+        done: vec!["restarts are held back on this host".to_owned(), trial],
+        next_steps: vec!["look at what they have in common first: network, DNS, disk, a database, the host's load".to_owned()],
+        ..Content::default()
+    }
+}
+
+pub(crate) fn engine_unreachable(why: &str) -> Content {
+    Content {
+        headline: "the container engine does not answer".to_owned(),
+        findings: vec![why.to_owned()],
+        done: vec![
+            "probing goes on; nothing is restarted and nothing is called dead meanwhile".to_owned(),
+        ],
+        next_steps: vec!["$ systemctl status docker".to_owned()],
+        ..Content::default()
+    }
+}
+
+pub(crate) fn actions_refused(why: &str) -> Content {
+    Content {
+        headline: "the container engine refuses to restart for defib".to_owned(),
+        findings: vec![why.to_owned()],
+        done: vec![
+            "watching goes on; a restart is tried again every 10 minutes at most".to_owned(),
+        ],
+        next_steps: vec![
+            "allow POST to containers in the socket proxy, or give defib the engine's own socket"
+                .to_owned(),
+        ],
+        ..Content::default()
+    }
+}
+
+pub(crate) fn store_failing(why: &str) -> Content {
+    Content {
+        headline: "defib can't record what it does".to_owned(),
+        findings: vec![why.to_owned()],
+        done: vec![
+            "nothing is restarted; messages are sent all the same and may come twice".to_owned(),
+        ],
+        next_steps: vec!["make room on, or mend, the disk of defib's state directory".to_owned()],
+        ..Content::default()
+    }
+}
+
+impl Replica {
+    /// Notes in its trouble what an attempt came to.
+    pub(crate) fn done_line(&mut self, attempt: &Attempt, ending: &Ending) {
+        let allowed = self.policy.budget.restarts;
+        let spent = self.kept.spending.spent;
+        let Some(trouble) = &mut self.kept.trouble else {
+            return;
+        };
+        if !attempt.findings.is_empty() {
+            trouble.findings.clone_from(&attempt.findings);
+        }
+        let number = format!("restart {spent} of {allowed}");
+        let line = match ending {
+            Ending::Verified { after_ms } => {
+                let after = Spoken(whole_seconds(Duration::from_millis(*after_ms)));
+                format!("{number}: healthy again {after} after it was begun")
+            }
+            Ending::NotCured(why) => format!("{number}: did not help: {why}"),
+            Ending::NotOurs(why) => format!("{number}: {why}; left alone"),
+            Ending::Refused(why) => format!("not restarted: the engine refuses: {why}"),
+            Ending::Gone => format!("{number}: it was removed meanwhile"),
+            Ending::Abandoned(_) => return,
+        };
+        trouble.note(line);
+    }
+}
+
+fn lines(members: &[&Replica], line: impl Fn(&Replica) -> String) -> Vec<String> {
+    bounded(members.iter().map(|replica| line(replica)).collect())
+}
+
+fn bounded(mut lines: Vec<String>) -> Vec<String> {
+    let more = lines.len().saturating_sub(MOST_MEMBERS);
+    if more > 0 {
+        lines.truncate(MOST_MEMBERS);
+        lines.push(format!("… and {more} more"));
+    }
+    lines
+}
+
+fn whole_seconds(span: Duration) -> Duration {
+    if span < Duration::from_secs(1) { span } else { Duration::from_secs(span.as_secs()) }
+}

@@ -1,0 +1,230 @@
+//! Where to look next.
+//!
+//! When all is well: the list of unhealthy containers often, the full list rarely, and nobody is inspected. A container is
+//! inspected when something happened to it, when its next healthcheck result is due while it matters, and right before
+//! acting. One question at a time for each container: a hung lock in the engine hangs one inspect and not a pile of them
+//! (moby 30605). An answer that was asked for before the latest event is not used but asked for again.
+
+use crate::domain::{
+    effect::{Effect, Look},
+    moment::{AwakeMs, Moment},
+    name::{ContainerId, LookId},
+    observation::LookFailure,
+    policy,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+/// Inspections under way at the same time: enough to take in 1,000 containers within seconds, few enough for any engine.
+const MOST_IN_FLIGHT: usize = 16;
+
+/// After a failed list, the next one; doubles up to the usual pace.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+
+/// Between two questions about a container that can't be inspected.
+const MAX_RETRY: Duration = Duration::from_secs(30);
+
+/// What is asked and what is to be asked.
+#[derive(Debug)]
+pub(crate) struct Looking {
+    list: Poll,
+    unhealthy: Poll,
+    containers: BTreeMap<ContainerId, Asked>,
+    wanted: BTreeSet<ContainerId>,
+    due: BTreeSet<(AwakeMs, ContainerId)>,
+    in_flight: usize,
+    last: LookId,
+    /// Since when no list could be had, how often in a row, and why.
+    pub(crate) blind: Option<(Moment, u32, LookFailure)>,
+    /// The engine was not there at all, so that what comes back is a fresh start of it.
+    pub(crate) was_away: bool,
+}
+
+#[derive(Debug, Default)]
+struct Poll {
+    under_way: bool,
+    due: AwakeMs,
+}
+
+#[derive(Debug, Default)]
+struct Asked {
+    in_flight: Option<LookId>,
+    again: bool,
+    due: Option<AwakeMs>,
+    failures: u32,
+}
+
+/// What an answer is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Worth {
+    /// It says how things stand.
+    Current,
+    /// Something happened after it was asked for, or nobody asked: not to be used.
+    Outdated,
+}
+
+impl Looking {
+    pub(crate) fn new() -> Self {
+        Self {
+            list: Poll::default(),
+            unhealthy: Poll::default(),
+            containers: BTreeMap::new(),
+            wanted: BTreeSet::new(),
+            due: BTreeSet::new(),
+            in_flight: 0,
+            last: LookId(0),
+            blind: None,
+            was_away: false,
+        }
+    }
+
+    /// The full list is wanted at once: something may have been missed.
+    pub(crate) fn want_list(&mut self, now: AwakeMs) {
+        self.list.due = now;
+    }
+
+    /// This container is to be looked at as soon as there is room.
+    pub(crate) fn want(&mut self, container: &ContainerId) {
+        let asked = self.containers.entry(container.clone()).or_default();
+        if asked.in_flight.is_some() {
+            asked.again = true;
+        } else {
+            self.wanted.insert(container.clone());
+        }
+    }
+
+    /// This container is to be looked at by `at`; an earlier appointment stands.
+    pub(crate) fn want_by(&mut self, container: &ContainerId, at: AwakeMs) {
+        let asked = self.containers.entry(container.clone()).or_default();
+        if let Some(before) = asked.due {
+            if before <= at {
+                return;
+            }
+            self.due.remove(&(before, container.clone()));
+        }
+        asked.due = Some(at);
+        self.due.insert((at, container.clone()));
+    }
+
+    /// This container is of no more interest.
+    pub(crate) fn forget(&mut self, container: &ContainerId) {
+        self.wanted.remove(container);
+        if let Some(asked) = self.containers.remove(container) {
+            if let Some(due) = asked.due {
+                self.due.remove(&(due, container.clone()));
+            }
+            if asked.in_flight.is_some() {
+                self.in_flight = self.in_flight.saturating_sub(1);
+            }
+        }
+    }
+
+    /// An answer came: is it of use? Where it is not, the container is asked about again.
+    pub(crate) fn answered(
+        &mut self,
+        look: LookId,
+        container: &ContainerId,
+        failure: Option<&LookFailure>,
+        now: AwakeMs,
+    ) -> Worth {
+        let Some(asked) =
+            self.containers.get_mut(container).filter(|asked| asked.in_flight == Some(look))
+        else {
+            return Worth::Outdated;
+        };
+        asked.in_flight = None;
+        self.in_flight = self.in_flight.saturating_sub(1);
+        let again = std::mem::take(&mut asked.again);
+        match failure {
+            None => asked.failures = 0,
+            Some(_) => {
+                let wait = FIRST_RETRY.saturating_mul(1 << asked.failures.min(6)).min(MAX_RETRY);
+                asked.failures = asked.failures.saturating_add(1);
+                self.want_by(container, now + wait);
+                return Worth::Current;
+            }
+        }
+        if again {
+            self.wanted.insert(container.clone());
+            return Worth::Outdated;
+        }
+        Worth::Current
+    }
+
+    /// A list came. True where it ends a blindness.
+    pub(crate) fn listed(&mut self, full: bool, pace: policy::Looking, now: AwakeMs) -> bool {
+        let every = if full { pace.list_every } else { pace.unhealthy_every };
+        let poll = if full { &mut self.list } else { &mut self.unhealthy };
+        poll.under_way = false;
+        poll.due = now + every;
+        self.blind.take().is_some()
+    }
+
+    /// A list did not come.
+    pub(crate) fn list_failed(
+        &mut self,
+        full: bool,
+        failure: LookFailure,
+        pace: policy::Looking,
+        now: Moment,
+    ) {
+        let (since, failures) =
+            self.blind.take().map_or((now, 0), |(since, failures, _)| (since, failures));
+        let wait = FIRST_RETRY.saturating_mul(1 << failures.min(4)).min(pace.unhealthy_every);
+        let poll = if full { &mut self.list } else { &mut self.unhealthy };
+        poll.under_way = false;
+        poll.due = now.awake + wait;
+        self.was_away |= matches!(failure, LookFailure::Unreachable(_));
+        self.blind = Some((since, failures.saturating_add(1), failure));
+    }
+
+    /// What is to be asked now.
+    pub(crate) fn think(&mut self, now: AwakeMs) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        for (poll, look) in
+            [(&mut self.list, Look::List), (&mut self.unhealthy, Look::ListUnhealthy)]
+        {
+            if !poll.under_way && poll.due <= now {
+                poll.under_way = true;
+                effects.push(Effect::Look(look));
+            }
+        }
+        while let Some((at, container)) = self.due.first().cloned() {
+            if at > now {
+                break;
+            }
+            self.due.remove(&(at, container.clone()));
+            if let Some(asked) = self.containers.get_mut(&container) {
+                asked.due = None;
+                if asked.in_flight.is_none() {
+                    self.wanted.insert(container);
+                }
+            }
+        }
+        while self.in_flight < MOST_IN_FLIGHT {
+            let Some(container) = self.wanted.pop_first() else {
+                break;
+            };
+            self.last = LookId(self.last.0 + 1);
+            let asked = self.containers.entry(container.clone()).or_default();
+            asked.in_flight = Some(self.last);
+            if let Some(due) = asked.due.take() {
+                self.due.remove(&(due, container.clone()));
+            }
+            self.in_flight += 1;
+            effects.push(Effect::Look(Look::Inspect { look: self.last, container }));
+        }
+        effects
+    }
+
+    /// When to think again at the latest.
+    pub(crate) fn next_deadline(&self) -> Option<AwakeMs> {
+        let polls = [&self.list, &self.unhealthy]
+            .into_iter()
+            .filter(|poll| !poll.under_way)
+            .map(|poll| poll.due);
+        polls.chain(self.due.first().map(|(at, _)| *at)).min()
+    }
+}

@@ -1,0 +1,163 @@
+//! All that is known of one replica: what must outlive us, and what a look brings back.
+
+use super::lifecycle::Lifecycle;
+use crate::domain::{
+    acting::{attempt::Attempt, budget::Spending, hold::Hold},
+    judging::{
+        streak::Streak,
+        trouble::Trouble,
+        verdict::{Evidence, Verdict},
+    },
+    moment::{AwakeMs, EngineMs, Moment},
+    name::{ContainerId, Instance, ProbeName, ReplicaName, ServiceName},
+    observation::Inspection,
+    policy::ServicePolicy,
+};
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+/// What must outlive us of a replica.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplicaRecord {
+    /// Its stable name.
+    pub name: ReplicaName,
+    /// Its service.
+    pub service: ServiceName,
+    /// Its container, as last seen.
+    pub container: Option<ContainerId>,
+    /// The instance that `streaks` are of.
+    pub instance: Option<Instance>,
+    /// Its bad time, if it has one.
+    pub trouble: Option<Trouble>,
+    /// Restarts spent.
+    pub spending: Spending,
+    /// The try to heal it, if one is under way.
+    pub attempt: Option<Attempt>,
+    /// Streaks of defib's own probes in `instance`.
+    pub streaks: BTreeMap<ProbeName, Streak>,
+    /// Which definition of a probe has passed at least once (S11).
+    pub passed: BTreeMap<ProbeName, u64>,
+    /// Our own stop that was not followed by a start (S1).
+    pub own_stop: Option<OwnStop>,
+    /// Whether somebody else stopped or removed it, by the events.
+    pub stopped_by_hand: bool,
+    /// Since when it has not been running.
+    pub absent_since: Option<Moment>,
+}
+
+/// A stop of ours that was not followed by a start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnStop {
+    /// When it was intended, by the engine's clock.
+    pub intent_at: EngineMs,
+    /// The container's stop timeout then.
+    pub stop_timeout: Duration,
+}
+
+/// One replica.
+#[derive(Clone, Debug)]
+pub(crate) struct Replica {
+    /// What must outlive us.
+    pub(crate) kept: ReplicaRecord,
+    /// What of `kept` was recorded last, to record only what changed.
+    pub(crate) recorded: Option<ReplicaRecord>,
+    pub(crate) policy: Arc<ServicePolicy>,
+    pub(crate) listed: bool,
+    pub(crate) lifecycle: Lifecycle,
+    /// What the engine said last.
+    pub(crate) inspection: Option<Box<Inspection>>,
+    pub(crate) evidence: Evidence,
+    /// Healthcheck results that began before this do not count.
+    pub(crate) fresh_after: Option<EngineMs>,
+    pub(crate) verdict: Verdict,
+    pub(crate) verdict_since: AwakeMs,
+    /// Since when it has been healthy without a break, as far as we saw: our own absence is a break.
+    pub(crate) healthy_since: Option<Moment>,
+    /// Since when it could not be looked at, and why.
+    pub(crate) could_not_look: Option<(Moment, String)>,
+    /// When defib last had its hands on it.
+    pub(crate) own_act: Option<AwakeMs>,
+    /// What it is held back by, as last recorded.
+    pub(crate) hold: Option<Hold>,
+    /// Somebody else's last touch.
+    pub(crate) touched: Option<(AwakeMs, String)>,
+    /// What the prober was last told.
+    pub(crate) watched: Option<(Option<Instance>, Arc<ServicePolicy>)>,
+}
+
+impl Replica {
+    pub(crate) fn new(
+        name: ReplicaName,
+        policy: Arc<ServicePolicy>,
+        listed: bool,
+        now: Moment,
+    ) -> Self {
+        let service = policy.name.clone();
+        let kept = ReplicaRecord {
+            name,
+            service,
+            container: None,
+            instance: None,
+            trouble: None,
+            spending: Spending::default(),
+            attempt: None,
+            streaks: BTreeMap::new(),
+            passed: BTreeMap::new(),
+            own_stop: None,
+            stopped_by_hand: false,
+            absent_since: None,
+        };
+        Self::restored(kept, policy, listed, now)
+    }
+
+    pub(crate) fn restored(
+        kept: ReplicaRecord,
+        policy: Arc<ServicePolicy>,
+        listed: bool,
+        now: Moment,
+    ) -> Self {
+        Self {
+            kept,
+            recorded: None,
+            policy,
+            listed,
+            lifecycle: Lifecycle::Unseen,
+            inspection: None,
+            evidence: Evidence::default(),
+            fresh_after: None,
+            verdict: Verdict::Unknown,
+            verdict_since: now.awake,
+            healthy_since: None,
+            could_not_look: None,
+            own_act: None,
+            hold: None,
+            touched: None,
+            watched: None,
+        }
+    }
+
+    /// Whether there is anything to remember once its container is gone.
+    pub(crate) fn is_worth_keeping(&self) -> bool {
+        self.kept.trouble.is_some() || self.kept.attempt.is_some() || self.kept.spending.spent > 0
+    }
+
+    /// Whether the running instance is too young for failures of its probes to count.
+    pub(crate) fn in_grace(&self, now: AwakeMs) -> bool {
+        match &self.lifecycle {
+            Lifecycle::Running { since, .. } => now.since(*since) < self.policy.start_grace,
+            Lifecycle::Unseen
+            | Lifecycle::Paused { .. }
+            | Lifecycle::Restarting
+            | Lifecycle::Created
+            | Lifecycle::Stopped(_)
+            | Lifecycle::Gone
+            | Lifecycle::Remote
+            | Lifecycle::Odd(_) => false,
+        }
+    }
+
+    /// Whether a probe has ever passed as it is defined now.
+    pub(crate) fn has_passed(&self, probe: &crate::domain::policy::ProbePolicy) -> bool {
+        self.kept.passed.get(&probe.name) == Some(&probe.definition)
+    }
+}

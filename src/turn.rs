@@ -1,0 +1,342 @@
+//! The loop's hands: the lanes by which observations come in, and the carrying out of effects.
+//!
+//! Every effect that waits for something outside is a task with a deadline, and its answer comes back in a lane. Lanes, in
+//! the order in which they are emptied: the store's answers and results of actions (never dropped: their number is bounded
+//! by what is under way), looks (as many as are asked), events (a full lane drops them and says so), samples (one slot a
+//! target, kept by the scheduler).
+
+use crate::{
+    action,
+    clock::Clock,
+    docker::port::{Engine, EventStream},
+    domain::{
+        effect::{Batch, Effect, Look, SendOrder},
+        moment::EngineMs,
+        name::{AttemptId, ReplicaName, SinkName},
+        observation::{ActOutcome, DeliveryOutcome, LookFailure, Observation},
+    },
+    evidence::port::EvidenceReader,
+    notify::port::Sink,
+    probe::{
+        port::Prober,
+        scheduler::{self, SampleReceiver, SchedulerHandle},
+    },
+    store::port::Store,
+    tasks::Tasks,
+};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::sync::{mpsc, oneshot};
+
+/// A list that takes longer tells nothing that is still true.
+const LIST_WITHIN: Duration = Duration::from_secs(10);
+
+/// The engine answers an inspect within milliseconds, or hangs on the container's lock.
+const INSPECT_WITHIN: Duration = Duration::from_secs(5);
+
+/// Opening the event stream is one request.
+const OPEN_EVENTS_WITHIN: Duration = Duration::from_secs(10);
+
+/// Between two attempts at opening the event stream.
+const REOPEN_EVENTS_AFTER: Duration = Duration::from_secs(1);
+
+/// Events that may wait: a deploy of some hundred containers makes a few thousand within seconds, and a turn takes 256.
+const EVENTS: usize = 4096;
+
+/// Looks, results: more than can be under way at a time.
+const ANSWERS: usize = 256;
+
+/// A sink may take so much longer than its deadline before it is cut off.
+const SINK_SLACK: Duration = Duration::from_millis(500);
+
+/// The loop's hands.
+pub(crate) struct Hands {
+    clock: Arc<dyn Clock>,
+    tasks: Tasks,
+    engine: Arc<dyn Engine>,
+    evidence: Arc<dyn EvidenceReader>,
+    sinks: BTreeMap<SinkName, Arc<dyn Sink>>,
+    store: Box<dyn Store>,
+    scheduler: SchedulerHandle,
+    /// What we ourselves have to tell the domain.
+    own: VecDeque<Observation>,
+    stored: mpsc::Receiver<Observation>,
+    results: Lane,
+    looks: Lane,
+    events: Lane,
+    samples: SampleReceiver,
+    acting: BTreeMap<AttemptId, ReplicaName>,
+}
+
+struct Lane {
+    sender: mpsc::Sender<Observation>,
+    receiver: mpsc::Receiver<Observation>,
+}
+
+impl Lane {
+    fn new(capacity: usize) -> Self {
+        let (sender, receiver) = mpsc::channel(capacity);
+        Self { sender, receiver }
+    }
+}
+
+impl Hands {
+    #[expect(clippy::too_many_arguments, reason = "each is a different part of the world, taken apart just once")]
+    pub(crate) fn new(
+        clock: Arc<dyn Clock>,
+        tasks: Tasks,
+        engine: Arc<dyn Engine>,
+        prober: Arc<dyn Prober>,
+        pool: usize,
+        evidence: Arc<dyn EvidenceReader>,
+        sinks: BTreeMap<SinkName, Arc<dyn Sink>>,
+        store: Box<dyn Store>,
+        stored: mpsc::Receiver<Observation>,
+        seed: u64,
+    ) -> Self {
+        let (scheduler, samples) = scheduler::start(scheduler::Setup {
+            clock: Arc::clone(&clock),
+            tasks: tasks.clone(),
+            prober,
+            pool,
+            seed,
+        });
+        Self {
+            clock,
+            tasks,
+            engine,
+            evidence,
+            sinks,
+            store,
+            scheduler,
+            own: VecDeque::new(),
+            stored,
+            results: Lane::new(ANSWERS),
+            looks: Lane::new(ANSWERS),
+            events: Lane::new(EVENTS),
+            samples,
+            acting: BTreeMap::new(),
+        }
+    }
+
+    /// The next observation, by the order of the lanes. May be dropped without losing one.
+    pub(crate) async fn next(&mut self) -> Observation {
+        if let Some(own) = self.own.pop_front() {
+            return own;
+        }
+        let came = tokio::select! {
+            biased;
+            Some(observation) = self.stored.recv() => observation,
+            Some(observation) = self.results.receiver.recv() => observation,
+            Some(observation) = self.looks.receiver.recv() => observation,
+            Some(observation) = self.events.receiver.recv() => observation,
+            Some(sample) = self.samples.recv() => Observation::Sampled(sample),
+            // All lanes closed: there is nothing left to come but the next deadline.
+            else => std::future::pending().await,
+        };
+        self.note(came)
+    }
+
+    /// The next observation that is there already.
+    pub(crate) fn try_next(&mut self) -> Option<Observation> {
+        let came = self
+            .own
+            .pop_front()
+            .or_else(|| self.stored.try_recv().ok())
+            .or_else(|| self.results.receiver.try_recv().ok())
+            .or_else(|| self.looks.receiver.try_recv().ok())
+            .or_else(|| self.events.receiver.try_recv().ok())
+            .or_else(|| self.samples.try_recv().map(Observation::Sampled))?;
+        Some(self.note(came))
+    }
+
+    /// Only what ends what is under way.
+    pub(crate) async fn next_result(&mut self) -> Observation {
+        let came = tokio::select! {
+            biased;
+            Some(observation) = self.stored.recv() => observation,
+            Some(observation) = self.results.receiver.recv() => observation,
+            else => std::future::pending().await,
+        };
+        self.note(came)
+    }
+
+    fn note(&mut self, came: Observation) -> Observation {
+        if let Observation::Acted { attempt, .. } = &came {
+            self.acting.remove(attempt);
+        }
+        came
+    }
+
+    /// Whether the engine is at something on our behalf.
+    pub(crate) fn is_acting(&self) -> bool {
+        !self.acting.is_empty()
+    }
+
+    /// What it is at.
+    pub(crate) fn acting(&self) -> impl Iterator<Item = &ReplicaName> {
+        self.acting.values()
+    }
+
+    pub(crate) fn replace_sinks(&mut self, sinks: BTreeMap<SinkName, Arc<dyn Sink>>) {
+        self.sinks = sinks;
+    }
+
+    pub(crate) fn host_resumed(&self, slept: Duration) {
+        self.scheduler.host_resumed(slept);
+    }
+
+    /// The records go to the store, then the effects to the world.
+    pub(crate) fn carry_out(&mut self, batch: Batch) {
+        let effects = self.record(batch);
+        for effect in effects {
+            self.perform(effect);
+        }
+    }
+
+    /// Only the records: nothing new is begun any more.
+    pub(crate) fn record_only(&mut self, batch: Batch) {
+        let left = self.record(batch);
+        tracing::debug!(effects = left.len(), "not begun any more");
+    }
+
+    fn record(&mut self, batch: Batch) -> Vec<Effect> {
+        if !batch.records.is_empty() && self.store.submit(batch.seq, batch.records).is_err() {
+            let reason = "the store is behind: its queue is full".to_owned();
+            self.own.push_back(Observation::Refused { seq: batch.seq, reason });
+        }
+        batch.effects
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Look(look) => self.look(look),
+            Effect::Probe(order) => self.scheduler.order(order),
+            Effect::GatherEvidence { attempt, instance, pid, deadline } => {
+                let (evidence, results) = (Arc::clone(&self.evidence), self.results.sender.clone());
+                self.tasks.spawn("evidence", async move {
+                    let gathered = tokio::time::timeout(deadline, evidence.gather(instance, pid)).await;
+                    let findings = gathered.unwrap_or_else(|_| vec![format!("nothing more could be read within {deadline:?}")]);
+                    deliver(&results, Observation::EvidenceGathered { attempt, findings }).await;
+                });
+            }
+            Effect::Act(order) => {
+                let attempt = order.attempt;
+                self.acting.insert(attempt, order.replica.clone());
+                let (report, answer) = oneshot::channel();
+                let results = self.results.sender.clone();
+                self.tasks.spawn("act", action::act(Arc::clone(&self.engine), order, report));
+                self.tasks.spawn("act's report", async move {
+                    let outcome = answer.await.unwrap_or_else(|_| {
+                        ActOutcome::Unreachable("the call ended without an answer".to_owned())
+                    });
+                    deliver(&results, Observation::Acted { attempt, outcome }).await;
+                });
+            }
+            Effect::Send(order) => self.send(Arc::new(*order)),
+        }
+    }
+
+    fn send(&mut self, order: Arc<SendOrder>) {
+        let sink = self.sinks.get(&order.sink).cloned();
+        let results = self.results.sender.clone();
+        self.tasks.spawn("send", async move {
+            let outcome = match &sink {
+                None => DeliveryOutcome::Broken("no such sink".to_owned()),
+                Some(sink) => {
+                    let within = order.deadline + SINK_SLACK;
+                    tokio::time::timeout(within, sink.deliver(Arc::clone(&order))).await.unwrap_or_else(|_| {
+                        DeliveryOutcome::Unknown(format!("no answer within {:?}", order.deadline))
+                    })
+                }
+            };
+            let (sink, message, attempt) = (order.sink.clone(), order.message.id, order.attempt);
+            deliver(&results, Observation::Answered { sink, message, attempt, outcome }).await;
+        });
+    }
+
+    fn look(&mut self, look: Look) {
+        let (engine, looks) = (Arc::clone(&self.engine), self.looks.sender.clone());
+        self.tasks.spawn("look", async move {
+            let observation = match look {
+                Look::List => match within(LIST_WITHIN, engine.list()).await {
+                    Ok(listing) => Observation::Listed(listing),
+                    Err(failure) => Observation::ListFailed { full: true, failure },
+                },
+                Look::ListUnhealthy => match within(LIST_WITHIN, engine.list_unhealthy()).await {
+                    Ok(containers) => Observation::UnhealthyListed(containers),
+                    Err(failure) => Observation::ListFailed { full: false, failure },
+                },
+                Look::Inspect { look, container } => {
+                    let answer = within(INSPECT_WITHIN, engine.inspect(container.clone())).await;
+                    Observation::Inspected { look, container, answer }
+                }
+            };
+            deliver(&looks, observation).await;
+        });
+    }
+
+    /// Keeps one event stream open for as long as the daemon runs.
+    pub(crate) fn follow_events(&mut self) {
+        let (engine, clock, events) = (Arc::clone(&self.engine), Arc::clone(&self.clock), self.events.sender.clone());
+        self.tasks.spawn("events", async move {
+            let mut since = None;
+            // Ends when the loop does not listen any more.
+            while follow_once(&*engine, &events, &mut since).await.is_ok() {
+                clock.sleep_until(clock.now().awake + REOPEN_EVENTS_AFTER).await;
+            }
+        });
+    }
+
+    /// The store writes what it was given.
+    pub(crate) async fn close(self) {
+        self.store.close().await;
+    }
+}
+
+/// The loop has ended.
+struct Ended;
+
+/// Opens the stream and follows it to its end.
+async fn follow_once(engine: &dyn Engine, events: &mpsc::Sender<Observation>, since: &mut Option<EngineMs>) -> Result<(), Ended> {
+    let failure = match within(OPEN_EVENTS_WITHIN, engine.events(*since)).await {
+        Ok(stream) => {
+            events.send(Observation::EventsOpened).await.map_err(|_| Ended)?;
+            follow(stream, events, since).await?
+        }
+        Err(failure) => failure,
+    };
+    events.send(Observation::EventsLost(failure)).await.map_err(|_| Ended)
+}
+
+async fn follow(mut stream: Box<dyn EventStream>, events: &mpsc::Sender<Observation>, since: &mut Option<EngineMs>) -> Result<LookFailure, Ended> {
+    loop {
+        match stream.next().await {
+            Ok(event) => {
+                *since = Some(event.at).max(*since);
+                match events.try_send(Observation::Event(event)) {
+                    Ok(()) => {}
+                    Err(mpsc::error::TrySendError::Closed(_)) => return Err(Ended),
+                    Err(mpsc::error::TrySendError::Full(_)) => {
+                        return Ok(LookFailure::Local("more events than could be taken in".to_owned()));
+                    }
+                }
+            }
+            Err(failure) => return Ok(failure),
+        }
+    }
+}
+
+async fn within<T>(deadline: Duration, answer: impl Future<Output = Result<T, LookFailure>>) -> Result<T, LookFailure> {
+    tokio::time::timeout(deadline, answer).await.unwrap_or(Err(LookFailure::TimedOut(deadline)))
+}
+
+/// Hands an answer to the loop. Where the loop has ended, nobody needs it.
+async fn deliver(lane: &mpsc::Sender<Observation>, observation: Observation) {
+    if lane.send(observation).await.is_err() {
+        tracing::debug!("an answer came after the end");
+    }
+}

@@ -1,0 +1,464 @@
+//! When a replica is restarted, and when not.
+
+use crate::rig::*;
+use defib::domain::{
+    acting::attempt::{Ending, Rung},
+    effect::Primitive,
+    judging::verdict::Verdict,
+    message::{MessageKind, Severity},
+    name::ServiceName,
+    observation::{ActOutcome, ContainerState, EventAction, RestartPolicy},
+    policy::{RestartMode, ServicePolicy},
+    record::Decision,
+};
+
+/// Long enough for defib's own start to have settled.
+const SETTLED: u64 = 90;
+
+fn settled(services: Vec<ServicePolicy>, name: &str) -> Rig {
+    let mut rig = Rig::new(policy(services));
+    rig.add(name);
+    rig.run(seconds(SETTLED));
+    assert_eq!(rig.view().replicas[0].verdict, Verdict::Healthy);
+    rig
+}
+
+fn restarts(rig: &Rig) -> usize {
+    rig.acts
+        .iter()
+        .filter(|(_, order)| matches!(order.primitive, Primitive::Restart { .. }))
+        .count()
+}
+
+fn endings(rig: &Rig) -> Vec<Ending> {
+    let endings = rig.decisions.iter().filter_map(|(_, decision)| match decision {
+        Decision::Ended(_, ending) => Some(ending.clone()),
+        _ => None,
+    });
+    endings.collect()
+}
+
+#[test]
+fn a_hung_replica_is_restarted_after_its_third_failure_and_the_settle_and_proven_well() {
+    let mut rig = settled(vec![probed("web")], "web");
+    let hung_at = rig.now;
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(60));
+    assert_eq!(restarts(&rig), 1);
+    let (acted_at, _) = rig.acts[0];
+    // fall × interval + timeout + settle + 0.5 s (incident 4).
+    assert!(acted_at - hung_at <= 3 * 5_000 + 2_000 + 3_000 + 500, "{}", acted_at - hung_at);
+    assert!(acted_at - hung_at > 2 * 5_000 + 2_000, "not before the third failure");
+    assert!(matches!(endings(&rig)[..], [Ending::Verified { .. }]), "{:?}", endings(&rig));
+    let kinds: Vec<_> =
+        rig.told().into_iter().map(|(kind, severity, _)| (kind, severity)).collect();
+    assert_eq!(
+        kinds,
+        [(MessageKind::Opened, Severity::Notice), (MessageKind::Recovered, Severity::Notice)]
+    );
+}
+
+#[test]
+fn two_failures_restart_nothing() {
+    let mut rig = settled(vec![probed("web")], "web");
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(9));
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(60));
+    assert_eq!(restarts(&rig), 0);
+    assert!(rig.sent.is_empty());
+}
+
+#[test]
+fn dockers_unhealthy_restarts_without_any_probe() {
+    let mut rig = Rig::new(policy(vec![service("web")]));
+    rig.add_with("web", |container| container.healthcheck = Some(healthcheck()));
+    rig.run(seconds(SETTLED));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(40));
+    assert_eq!(restarts(&rig), 1);
+    assert!(matches!(endings(&rig)[..], [Ending::Verified { .. }]), "{:?}", endings(&rig));
+}
+
+#[test]
+fn what_never_recovers_is_restarted_with_growing_gaps_until_the_budget_is_spent_and_then_paged() {
+    let mut rig = settled(vec![probed("web")], "web");
+    rig.containers.get_mut("web").unwrap().after_restart.push_back(Behaviour::Hangs);
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(3000));
+    assert_eq!(restarts(&rig), 3);
+    let times: Vec<u64> = rig.acts.iter().map(|(at, _)| at / 1000).collect();
+    assert!(times[2] - times[1] >= times[1] - times[0], "{times:?}");
+    assert_eq!(rig.holds().last(), Some(&"budget_spent"));
+    let told = rig.told();
+    assert_eq!(told[0].0, MessageKind::Opened);
+    assert_eq!((told[1].0, told[1].1), (MessageKind::Raised, Severity::Page), "{told:?}");
+    assert_eq!(told.len(), 2, "{told:?}");
+    let last = &rig.sent.last().unwrap().2;
+    assert!(last.done.iter().any(|line| line.contains("did not help")), "{:?}", last.done);
+}
+
+#[test]
+fn the_quiet_loop_goes_on_over_instances_and_is_paged_at_its_threshold() {
+    // It works for a minute after each restart and then fails again (case 11).
+    let mut rig = settled(vec![probed("web")], "web");
+    for _ in 0..4 {
+        rig.behave("web", Behaviour::Hangs);
+        rig.run(seconds(30));
+        rig.run(seconds(60));
+    }
+    let kinds: Vec<_> =
+        rig.told().into_iter().map(|(kind, severity, _)| (kind, severity)).collect();
+    assert_eq!(kinds[0], (MessageKind::Opened, Severity::Notice));
+    assert_eq!(
+        kinds.iter().filter(|(kind, _)| *kind == MessageKind::Raised).count(),
+        1,
+        "{kinds:?}"
+    );
+    assert!(restarts(&rig) <= 3);
+}
+
+#[test]
+fn a_paused_replica_is_left_alone_and_judged_anew_only_by_a_real_probe() {
+    let mut rig = Rig::new(policy(vec![service("web")]));
+    rig.add_with("web", |container| container.healthcheck = Some(healthcheck()));
+    rig.run(seconds(SETTLED));
+    rig.by_hand("web", ContainerState::Paused, &[EventAction::Paused]);
+    rig.run(seconds(120));
+    rig.by_hand("web", ContainerState::Running, &[EventAction::Unpaused]);
+    rig.run(seconds(2));
+    assert_eq!(rig.view().replicas[0].verdict, Verdict::Unknown);
+    rig.run(seconds(60));
+    assert_eq!(rig.view().replicas[0].verdict, Verdict::Healthy);
+    assert!(rig.acts.is_empty() && rig.sent.is_empty());
+}
+
+#[test]
+fn what_somebody_stopped_stays_stopped_and_is_a_ticket_after_ten_minutes() {
+    let mut rig = settled(vec![probed("web")], "web");
+    rig.by_hand(
+        "web",
+        ContainerState::Exited,
+        &[
+            EventAction::Killed { signal: Some(15) },
+            EventAction::Died { exit_code: Some(143) },
+            EventAction::Stopped,
+        ],
+    );
+    rig.run(seconds(590));
+    assert!(rig.acts.is_empty() && rig.sent.is_empty(), "{:?}", rig.told());
+    rig.run(seconds(60));
+    assert_eq!(rig.told()[0].1, Severity::Ticket);
+    assert!(rig.acts.is_empty());
+}
+
+#[test]
+fn what_ended_by_itself_is_down_after_a_minute_and_never_started() {
+    let mut rig = settled(vec![probed("web")], "web");
+    let now = rig.now;
+    let container = rig.containers.get_mut("web").unwrap();
+    (container.state, container.exit_code, container.finished) =
+        (ContainerState::Exited, Some(1), Some(now));
+    let id = container.id.clone();
+    rig.event(&id, "web", EventAction::Died { exit_code: Some(1) });
+    rig.run(seconds(70));
+    assert_eq!((rig.told()[0].0, rig.told()[0].1), (MessageKind::Opened, Severity::Page));
+    assert!(rig.acts.is_empty());
+}
+
+#[test]
+fn a_finished_job_is_nobodys_trouble() {
+    let mut rig = settled(vec![probed("web")], "web");
+    let now = rig.now;
+    let container = rig.containers.get_mut("web").unwrap();
+    (container.state, container.exit_code, container.finished) =
+        (ContainerState::Exited, Some(0), Some(now));
+    container.policy = RestartPolicy::No;
+    let id = container.id.clone();
+    rig.event(&id, "web", EventAction::Died { exit_code: Some(0) });
+    rig.run(seconds(1200));
+    assert!(rig.acts.is_empty() && rig.sent.is_empty(), "{:?}", rig.told());
+}
+
+#[test]
+fn nothing_is_restarted_while_defib_itself_settles_and_the_standing_failure_is_told_then() {
+    let mut rig =
+        Rig::new(policy(vec![ServicePolicy { restart: RestartMode::Never, ..service("web") }]));
+    rig.add_with("web", |container| {
+        container.healthcheck = Some(healthcheck());
+        container.behaviour = Behaviour::Hangs;
+        container.streak = 74;
+        container.unhealthy = true;
+    });
+    rig.run(seconds(55));
+    assert!(rig.sent.is_empty(), "{:?}", rig.told());
+    rig.run(seconds(20));
+    assert_eq!((rig.told()[0].0, rig.told()[0].1), (MessageKind::Opened, Severity::Page));
+    rig.crash();
+    rig.run(seconds(120));
+    assert_eq!(rig.sent.len(), 1, "a restart of defib repeats nothing: {:?}", rig.told());
+}
+
+#[test]
+fn a_probe_that_has_never_passed_restarts_nothing_and_is_told_as_such() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web").behaviour = Behaviour::Answers(503);
+    rig.run(seconds(900));
+    assert!(rig.acts.is_empty());
+    assert_eq!(rig.sent.len(), 1);
+    assert!(rig.sent[0].2.headline.contains("never passed"), "{}", rig.sent[0].2.headline);
+}
+
+#[test]
+fn what_a_restart_does_not_cure_is_paged_and_not_restarted() {
+    let mut rig = settled(vec![probed("web")], "web");
+    rig.behave("web", Behaviour::Answers(404));
+    rig.run(seconds(120));
+    assert!(rig.acts.is_empty());
+    assert_eq!(rig.holds(), ["settling", "not_curable"]);
+    assert_eq!(rig.told()[0].1, Severity::Page);
+}
+
+#[test]
+fn what_could_not_be_looked_at_is_no_failure() {
+    let mut rig = settled(vec![probed("web")], "web");
+    rig.behave("web", Behaviour::CannotLook);
+    rig.run(seconds(600));
+    assert!(rig.acts.is_empty());
+    assert!(
+        rig.told().iter().all(|(_, severity, _)| *severity == Severity::Ticket),
+        "{:?}",
+        rig.told()
+    );
+    assert_eq!(rig.sent.len(), 1);
+}
+
+#[test]
+fn nothing_is_done_that_cannot_be_recorded_but_people_are_told() {
+    let mut rig = settled(vec![probed("web")], "web");
+    rig.store_works = false;
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(60));
+    assert!(rig.acts.is_empty());
+    assert!(rig.holds().contains(&"cannot_record"), "{:?}", rig.holds());
+    assert!(!rig.sent.is_empty());
+    rig.store_works = true;
+    rig.run(seconds(60));
+    assert_eq!(restarts(&rig), 1, "{:?}", rig.holds());
+}
+
+#[test]
+fn a_store_that_never_answers_holds_restarts_back_too() {
+    let mut rig = settled(vec![probed("web")], "web");
+    rig.store_answers = false;
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(60));
+    assert!(rig.acts.is_empty());
+    assert!(!rig.sent.is_empty());
+}
+
+#[test]
+fn a_crash_after_the_intent_is_reconciled_and_never_sent_again() {
+    let mut rig = settled(vec![probed("web")], "web");
+    rig.behave("web", Behaviour::Hangs);
+    while rig.acts.is_empty() {
+        rig.run(std::time::Duration::from_millis(50));
+    }
+    rig.crash();
+    rig.run(seconds(60));
+    assert_eq!(restarts(&rig), 1);
+    assert!(matches!(endings(&rig)[..], [Ending::Verified { .. }]), "{:?}", endings(&rig));
+}
+
+#[test]
+fn what_our_own_stop_left_standing_is_started_after_a_crash_and_only_that() {
+    for (finished_after, ours) in [(2_000, true), (120_000, false)] {
+        let mut rig = settled(vec![probed("web")], "web");
+        // The engine goes away in mid-restart: stopped, and never started.
+        rig.act_outcome = Some(ActOutcome::Unreachable("reset".to_owned()));
+        rig.behave("web", Behaviour::Hangs);
+        while rig.acts.is_empty() {
+            rig.run(std::time::Duration::from_millis(50));
+        }
+        rig.act_outcome = None;
+        let now = rig.now;
+        let container = rig.containers.get_mut("web").unwrap();
+        (container.state, container.finished) =
+            (ContainerState::Exited, Some(now + finished_after));
+        rig.forget_queue();
+        rig.now += finished_after + 1000;
+        rig.crash();
+        rig.run(seconds(90));
+        let started = rig.acts.iter().any(|(_, order)| order.primitive == Primitive::Start);
+        assert_eq!(started, ours, "finished {finished_after} ms after the intent");
+        assert_eq!(restarts(&rig), 1);
+    }
+}
+
+#[test]
+fn a_stop_that_does_not_end_it_climbs_to_kill_and_start() {
+    let mut rig = settled(vec![probed("web")], "web");
+    rig.act_outcome = Some(ActOutcome::Failed {
+        status: 500,
+        message: "did not receive an exit event".to_owned(),
+    });
+    rig.behave("web", Behaviour::Hangs);
+    while rig.acts.is_empty() {
+        rig.run(std::time::Duration::from_millis(50));
+    }
+    rig.act_outcome = None;
+    rig.run(seconds(60));
+    let rungs: Vec<_> = rig
+        .decisions
+        .iter()
+        .filter_map(|(_, decision)| match decision {
+            Decision::Acting(_, rung) => Some(*rung),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(rungs, [Rung::Restart, Rung::Kill, Rung::Start]);
+}
+
+#[test]
+fn what_holds_data_is_restarted_once_and_never_killed() {
+    let mut rig = Rig::new(policy(vec![probed("db")]));
+    rig.add("db").image = "postgres:16".to_owned();
+    rig.run(seconds(SETTLED));
+    rig.containers.get_mut("db").unwrap().after_restart.push_back(Behaviour::Hangs);
+    rig.behave("db", Behaviour::Hangs);
+    rig.run(seconds(1200));
+    assert_eq!(restarts(&rig), 1);
+    assert_eq!(rig.acts.len(), 1);
+    assert_eq!(rig.holds().last(), Some(&"stateful"));
+}
+
+#[test]
+fn when_much_fails_at_once_nothing_is_restarted_but_a_trial_and_one_page_is_sent() {
+    let services: Vec<_> = (0..6).map(|n| probed(&format!("s{n}-"))).collect();
+    let mut rig = Rig::new(policy(services));
+    for n in 0..6 {
+        rig.add(&format!("s{n}-web"));
+    }
+    rig.run(seconds(SETTLED));
+    for n in 0..6 {
+        rig.behave(&format!("s{n}-web"), Behaviour::Hangs);
+        rig.containers
+            .get_mut(&format!("s{n}-web"))
+            .unwrap()
+            .after_restart
+            .push_back(Behaviour::Hangs);
+    }
+    rig.run(seconds(55));
+    assert!(rig.acts.is_empty(), "{:?}", rig.acts);
+    assert_eq!(
+        rig.told().iter().filter(|(_, severity, _)| *severity == Severity::Page).count(),
+        1,
+        "{:?}",
+        rig.told()
+    );
+    rig.run(seconds(120));
+    assert_eq!(restarts(&rig), 1, "one trial");
+    rig.run(seconds(240));
+    assert_eq!(restarts(&rig), 1, "the next after five minutes");
+}
+
+#[test]
+fn one_replica_of_a_service_at_a_time() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web-1");
+    rig.add("web-2");
+    rig.run(seconds(SETTLED));
+    rig.behave("web-1", Behaviour::Hangs);
+    rig.behave("web-2", Behaviour::Hangs);
+    rig.run(seconds(90));
+    assert_eq!(restarts(&rig), 2);
+    let verified = rig
+        .decisions
+        .iter()
+        .find(|(_, d)| matches!(d, Decision::Ended(_, Ending::Verified { .. })))
+        .unwrap()
+        .0;
+    assert!(rig.acts[1].0 >= verified, "the second not before the first was proven well");
+}
+
+#[test]
+fn an_unlisted_container_is_restarted_only_where_its_label_says_so() {
+    for (label, expected) in
+        [(None, 0), (Some("true"), 1), (Some("TRUE"), 1), (Some("maybe"), 0), (Some("false"), 0)]
+    {
+        let mut rig = Rig::new(policy(Vec::new()));
+        rig.add_with("lone", |container| {
+            container.healthcheck = Some(healthcheck());
+            if let Some(label) = label {
+                container.labels.insert("defib.restart".to_owned(), label.to_owned());
+            }
+        });
+        rig.run(seconds(SETTLED));
+        rig.behave("lone", Behaviour::Hangs);
+        rig.run(seconds(120));
+        assert_eq!(restarts(&rig), expected, "{label:?}");
+    }
+}
+
+#[test]
+fn dry_says_what_it_would_do_and_touches_nothing() {
+    let mut rig =
+        settled(vec![ServicePolicy { restart: RestartMode::Dry, ..probed("web") }], "web");
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(120));
+    assert!(rig.acts.is_empty());
+    assert_eq!(rig.holds(), ["settling", "dry"]);
+}
+
+#[test]
+fn a_dependency_that_is_down_holds_its_dependents_back() {
+    let mut web = probed("web");
+    web.depends_on = vec![ServiceName::new("db")];
+    let mut rig =
+        Rig::new(policy(vec![web, ServicePolicy { restart: RestartMode::Never, ..probed("db") }]));
+    rig.add("web");
+    rig.add("db");
+    rig.run(seconds(SETTLED));
+    rig.behave("db", Behaviour::Hangs);
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(120));
+    assert!(rig.acts.is_empty());
+    assert!(rig.holds().contains(&"dependency_not_healthy"), "{:?}", rig.holds());
+    rig.behave("db", Behaviour::Fine);
+    rig.run(seconds(60));
+    assert_eq!(restarts(&rig), 1);
+}
+
+#[test]
+fn re_creating_it_loses_nothing_and_resolves_nothing() {
+    let mut rig = settled(vec![probed("web")], "web");
+    rig.containers.get_mut("web").unwrap().after_restart.push_back(Behaviour::Hangs);
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(200));
+    let spent = rig.view().replicas[0].spent;
+    assert!(spent.0 >= 1);
+    rig.remove("web");
+    rig.add("web").behaviour = Behaviour::Hangs;
+    rig.run(seconds(20));
+    let replica = &rig.view().replicas[0];
+    assert_eq!(replica.spent, spent);
+    assert!(replica.trouble.is_some());
+    assert!(
+        !rig.told()
+            .iter()
+            .any(|(kind, ..)| matches!(kind, MessageKind::Resolved | MessageKind::Recovered))
+    );
+}
+
+#[test]
+fn a_quiet_host_costs_few_questions() {
+    let mut rig = Rig::new(policy(Vec::new()));
+    for n in 0..54 {
+        rig.add_with(&format!("c{n}"), |container| container.healthcheck = Some(healthcheck()));
+    }
+    rig.run(seconds(120));
+    let (inspects, lists) = (rig.inspects, rig.lists);
+    rig.run(seconds(600));
+    let asked = (rig.inspects - inspects) + (rig.lists - lists);
+    assert!(asked <= 100, "{asked} questions in ten minutes");
+}

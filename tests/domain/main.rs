@@ -1,0 +1,8 @@
+//! Timelines of the domain: what is observed, what is decided, in virtual milliseconds, without a runtime.
+//!
+//! `rig` answers the domain's effects from a table of containers that each test moves by hand. It is a table and not a model:
+//! an engine's own behaviour is tested elsewhere, against the real one.
+
+mod acting;
+mod rig;
+mod telling;

@@ -1,0 +1,191 @@
+//! That a person hears of it, once.
+
+use crate::rig::*;
+use defib::domain::{
+    message::{MessageKind, Severity},
+    name::SinkName,
+    observation::DeliveryOutcome,
+    policy::{RestartMode, ServicePolicy, SinkPolicy},
+    record::Decision,
+};
+use std::time::Duration;
+
+fn watched_only() -> Rig {
+    let mut rig =
+        Rig::new(policy(vec![ServicePolicy { restart: RestartMode::Never, ..probed("web") }]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig
+}
+
+fn sink() -> SinkName {
+    SinkName::new("oncall")
+}
+
+fn kinds(rig: &Rig) -> Vec<MessageKind> {
+    rig.told().into_iter().map(|(kind, ..)| kind).collect()
+}
+
+#[test]
+fn a_page_at_the_threshold_and_a_resolve_when_it_has_stayed_well() {
+    let mut rig = watched_only();
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(40));
+    assert_eq!(rig.told()[0].1, Severity::Page);
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(900));
+    assert_eq!(kinds(&rig), [MessageKind::Opened, MessageKind::Recovered, MessageKind::Resolved]);
+}
+
+#[test]
+fn an_attempt_of_which_nothing_is_known_is_made_again_under_the_same_key() {
+    let mut rig = watched_only();
+    rig.sink.entry(sink()).or_default().extend([
+        DeliveryOutcome::Unknown("timeout".to_owned()),
+        DeliveryOutcome::Unknown("503".to_owned()),
+    ]);
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(120));
+    assert_eq!(rig.sent.len(), 1);
+    assert_eq!(kinds(&rig), [MessageKind::Opened]);
+}
+
+#[test]
+fn a_sink_that_was_down_hears_once_of_what_came_and_went() {
+    let mut rig = watched_only();
+    let outcomes = rig.sink.entry(sink()).or_default();
+    outcomes.extend(std::iter::repeat_n(DeliveryOutcome::Unknown("refused".to_owned()), 14));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(60));
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(7200));
+    assert_eq!(kinds(&rig), [MessageKind::Missed], "{:?}", rig.told());
+    assert!(rig.sent[0].2.until.is_some());
+}
+
+#[test]
+fn a_sink_that_asks_to_be_left_alone_is() {
+    let mut rig = watched_only();
+    rig.sink.entry(sink()).or_default().push_back(DeliveryOutcome::Paused {
+        wait: Some(Duration::from_secs(30)),
+        reason: "429".to_owned(),
+    });
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(26));
+    rig.run(seconds(25));
+    assert!(rig.sent.is_empty(), "{:?}", rig.told());
+    rig.run(seconds(30));
+    assert_eq!(rig.sent.len(), 1);
+}
+
+#[test]
+fn a_slow_sink_delays_no_other() {
+    let mut policy = policy(vec![ServicePolicy { restart: RestartMode::Never, ..probed("web") }]);
+    policy.sinks.push(SinkPolicy {
+        name: SinkName::new("other"),
+        severities: Vec::new(),
+        deadline: seconds(10),
+    });
+    let mut rig = Rig::new(policy);
+    rig.sink
+        .entry(sink())
+        .or_default()
+        .extend(std::iter::repeat_n(DeliveryOutcome::Broken("404".to_owned()), 50));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(40));
+    assert_eq!(rig.sent.len(), 1);
+    assert_eq!(rig.sent[0].1, SinkName::new("other"));
+}
+
+#[test]
+fn a_crash_before_the_answer_repeats_under_the_same_key_and_loses_nothing() {
+    let mut rig = watched_only();
+    rig.behave("web", Behaviour::Hangs);
+    while rig.sent.is_empty() {
+        rig.run(Duration::from_millis(10));
+    }
+    rig.crash();
+    rig.run(seconds(60));
+    assert_eq!(rig.sent.len(), 2);
+    assert_eq!(rig.sent[0].2.idempotency_key(), rig.sent[1].2.idempotency_key());
+    rig.crash();
+    rig.run(seconds(60));
+    assert_eq!(rig.sent.len(), 2);
+}
+
+#[test]
+fn what_stays_open_is_reminded_of() {
+    let mut rig = watched_only();
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(26 * 3600));
+    let reminders = kinds(&rig).iter().filter(|kind| **kind == MessageKind::Reminder).count();
+    assert_eq!(reminders, 3, "{:?}", rig.told());
+}
+
+#[test]
+fn a_flapping_service_is_not_told_of_every_time() {
+    let mut rig = watched_only();
+    for _ in 0..20 {
+        rig.behave("web", Behaviour::Hangs);
+        rig.run(seconds(40));
+        rig.behave("web", Behaviour::Fine);
+        rig.run(seconds(40));
+    }
+    rig.run(seconds(900));
+    assert!(rig.sent.len() <= 4, "{:?}", rig.told());
+    assert_eq!(kinds(&rig).last(), Some(&MessageKind::Resolved));
+}
+
+#[test]
+fn an_engine_that_is_away_is_told_of_after_a_minute_and_when_it_is_back() {
+    let mut rig = watched_only();
+    rig.engine_works = false;
+    rig.run(seconds(50));
+    assert!(rig.sent.is_empty());
+    rig.run(seconds(60));
+    assert_eq!(rig.sent.len(), 1, "{:?}", rig.told());
+    rig.engine_works = true;
+    rig.run(seconds(60));
+    assert_eq!(kinds(&rig), [MessageKind::Opened, MessageKind::Resolved]);
+    assert!(rig.acts.is_empty());
+}
+
+#[test]
+fn a_disk_that_is_full_does_not_keep_a_page_back() {
+    let mut rig = watched_only();
+    rig.store_works = false;
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(60));
+    let pages = rig.sent.iter().filter(|(_, _, message)| message.service.is_some()).count();
+    assert_eq!(pages, 1, "{:?}", rig.told());
+    rig.store_works = true;
+    rig.run(seconds(60));
+    rig.crash();
+    rig.run(seconds(60));
+    let pages = rig
+        .sent
+        .iter()
+        .filter(|(_, _, message)| message.kind == MessageKind::Opened && message.service.is_some());
+    assert_eq!(pages.count(), 1, "written again when the disk could: {:?}", rig.told());
+}
+
+#[test]
+fn a_wall_clock_that_jumps_changes_no_decision() {
+    let run = |jump: i64| {
+        let mut rig = watched_only();
+        rig.behave("web", Behaviour::Hangs);
+        rig.run(seconds(10));
+        rig.wall_offset = jump;
+        rig.run(seconds(60));
+        rig.behave("web", Behaviour::Fine);
+        rig.run(seconds(900));
+        let decided: Vec<_> =
+            rig.decisions.iter().map(|(at, d)| (*at, matches!(d, Decision::Opened(..)))).collect();
+        (decided, rig.told())
+    };
+    let still = run(0);
+    assert_eq!(run(6 * 3_600_000), still);
+    assert_eq!(run(-6 * 3_600_000), still);
+}
