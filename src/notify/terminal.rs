@@ -1,0 +1,93 @@
+//! Messages for whoever looks at defib's own output.
+//!
+//! A terminal can stand still (a paused screen, a full pipe), so writing is done by a thread of its own, and an attempt
+//! waits for it no longer than its deadline. An attempt that was given up is not written later: the domain will make
+//! another. Bounded: a few blocks wait, more are turned away.
+
+use super::{
+    http::Deadline,
+    plain::{Style, block},
+    port::Sink,
+    wording::word,
+};
+use crate::{
+    docker::port::Pending,
+    domain::{effect::SendOrder, observation::DeliveryOutcome},
+    tasks,
+};
+use jiff::tz::TimeZone;
+use std::{
+    io::{self, Write},
+    sync::{
+        Arc,
+        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
+    },
+};
+use tokio::sync::oneshot;
+
+/// Blocks that wait for the terminal. The domain has one delivery of a sink in flight, a few with a storm.
+const WAITING: usize = 16;
+
+/// Writes each message as one block.
+pub struct TerminalSink {
+    blocks: SyncSender<Block>,
+    style: Style,
+    tz: TimeZone,
+}
+
+struct Block {
+    text: String,
+    written: oneshot::Sender<io::Result<()>>,
+}
+
+impl TerminalSink {
+    /// Starts the thread that owns the writer. It ends with the sink.
+    ///
+    /// # Errors
+    /// Where the system cannot start another thread.
+    pub fn start(writer: Box<dyn Write + Send>, style: Style, tz: TimeZone) -> io::Result<Self> {
+        let (blocks, waiting) = sync_channel(WAITING);
+        tasks::thread("terminal", move || write_all(writer, &waiting))?;
+        Ok(Self { blocks, style, tz })
+    }
+}
+
+fn write_all(mut writer: Box<dyn Write + Send>, waiting: &Receiver<Block>) {
+    while let Ok(Block { text, written }) = waiting.recv() {
+        if written.is_closed() {
+            continue;
+        }
+        let result = writer.write_all(text.as_bytes()).and_then(|()| writer.flush());
+        // Nobody waits any more: the attempt was given up while we wrote, and may come twice.
+        let _gone = written.send(result);
+    }
+}
+
+impl Sink for TerminalSink {
+    fn deliver(&self, order: Arc<SendOrder>) -> Pending<'_, DeliveryOutcome> {
+        Box::pin(async move {
+            let deadline = Deadline::within(order.deadline);
+            let text = block(&word(&order.message, order.durable, &self.tz), self.style);
+            let (written, result) = oneshot::channel();
+            match self.blocks.try_send(Block { text, written }) {
+                Ok(()) => {}
+                Err(TrySendError::Full(_)) => {
+                    return DeliveryOutcome::Unknown("the terminal stands still".to_owned());
+                }
+                Err(TrySendError::Disconnected(_)) => {
+                    return DeliveryOutcome::Broken("the terminal's thread has ended".to_owned());
+                }
+            }
+            match deadline.bound(result).await {
+                Some(Ok(Ok(()))) => DeliveryOutcome::Delivered,
+                Some(Ok(Err(error))) => {
+                    DeliveryOutcome::Broken(format!("the terminal cannot be written to: {error}"))
+                }
+                Some(Err(_)) => {
+                    DeliveryOutcome::Broken("the terminal's thread has ended".to_owned())
+                }
+                None => DeliveryOutcome::Unknown("the terminal did not take it in time".to_owned()),
+            }
+        })
+    }
+}
