@@ -311,6 +311,7 @@ pub const KEYS: &[Key] = &[
     key(Slack, "url_file", "absolute path", None, r#""/etc/defib/slack.url""#),
     key(Slack, "url_env", "name of a variable", None, r#""SLACK_URL""#),
     key(Slack, "url_credential", "name of a systemd credential", None, r#""slack-url""#),
+    key(Slack, "allow_http", FLAG, Some("false"), "true"),
     never(Slack, "url", "put it into a file and name that: `url_file = \"/etc/defib/slack.url\"`"),
     key(Webhook, "url", "http or https URL", None, r#""https://hooks.example.org/defib""#),
     key(Webhook, "url_file", "absolute path", None, r#""/etc/defib/webhook.url""#),
@@ -320,6 +321,7 @@ pub const KEYS: &[Key] = &[
     key(Webhook, "secret_files", "one or two absolute paths", None, r#"["/etc/new", "/etc/old"]"#),
     key(Webhook, "secret_env", "name of a variable", None, r#""WEBHOOK_SECRET""#),
     key(Webhook, "secret_credential", "name of a systemd credential", None, r#""webhook-secret""#),
+    key(Webhook, "allow_http", FLAG, Some("false"), "true"),
     never(
         Webhook,
         "secret",

@@ -32,7 +32,7 @@ const SECRET: [&str; 13] = [
 const POINTERS: [&str; 4] = ["_file", "_files", "_env", "_credential"];
 
 /// Keys under `[sink]` whose values are harmless.
-const HARMLESS_IN_SINK: [&str; 3] = ["severities", "timeout", "terminal"];
+const HARMLESS_IN_SINK: [&str; 4] = ["severities", "timeout", "terminal", "allow_http"];
 
 /// Keys whose values are whole secrets by their name alone.
 const WHOLE: [&str; 2] = ["body", "send"];

@@ -37,6 +37,9 @@ fn around(key: &Key, value: &str) -> String {
             format!("[sink.a]\n{line}")
         }
         Table::Sink => format!("[sink.a]\nterminal = {{}}\n{line}"),
+        Table::Slack if key.name == "allow_http" => {
+            format!("[sink.a.slack]\nurl_file = '/a'\n{line}")
+        }
         Table::Slack => format!("[sink.a.slack]\n{line}"),
         Table::Webhook if key.name.starts_with("url") => format!("[sink.a.webhook]\n{line}"),
         Table::Webhook => format!("[sink.a.webhook]\nurl = 'https://a/b'\n{line}"),

@@ -2,7 +2,7 @@
 
 use crate::{loaded, meaning};
 use defib::{
-    config::sink::{NamedSink, SecretSource, SinkConfig, WebhookUrl},
+    config::sink::NamedSink,
     domain::{
         message::Severity,
         name::{HostName, ServiceName, SinkName},
@@ -11,10 +11,16 @@ use defib::{
             ServiceBudget, ServicePolicy, Threshold, Unlisted,
         },
     },
+    notify::{
+        config::{SinkConfig, WebhookUrl},
+        plain::Style,
+        secret::SecretSource,
+    },
 };
 use std::{sync::Arc, time::Duration};
 
 const SECOND: Duration = Duration::from_secs(1);
+const TERMINAL: SinkConfig = SinkConfig::Terminal { style: Style::Plain };
 const MINUTE: Duration = Duration::from_secs(60);
 
 fn one(text: &str) -> Arc<ServicePolicy> {
@@ -188,7 +194,7 @@ fn without_a_config_what_has_a_healthcheck_is_watched_and_the_terminal_told() {
     assert_eq!(config.policy.unlisted_service.restart, RestartMode::IfLabelled);
     assert!(config.policy.services.is_empty());
     assert_eq!(config.policy.sinks.len(), 1);
-    assert_eq!(config.sinks[0].config, SinkConfig::Terminal);
+    assert_eq!(config.sinks[0].config, TERMINAL);
     assert_eq!(config.sinks[0].name, config.policy.sinks[0].name);
     assert_eq!((config.engine, config.state_dir), (None, None));
 }
@@ -203,17 +209,17 @@ fn an_empty_file_means_the_same_as_none() {
 #[test]
 fn sinks_come_in_the_order_of_the_file_with_what_they_take() {
     let config = meaning(
-        "[sink.z]\nslack = { url_file = '/z' }\nseverities = ['page']\ntimeout = '3s'\n\
+        "[sink.z]\nslack = { url_file = '/z', allow_http = true }\nseverities = ['page']\ntimeout = '3s'\n\
          [sink.m]\nwebhook = { url = 'https://m/x', secret_files = ['/new', '/old'] }\n\
          [sink.a]\nwebhook = { url_env = 'A', secret_credential = 's' }\n[sink.b]\nterminal = {}",
     );
     let file = |path: &str| SecretSource::File(path.into());
     let named = |name: &str, config| NamedSink { name: SinkName::new(name), config };
-    let webhook = |url, secrets| SinkConfig::Webhook { url, secrets };
+    let webhook = |url, secrets| SinkConfig::Webhook { url, secrets, allow_http: false };
     assert_eq!(
         config.sinks,
         [
-            named("z", SinkConfig::Slack { url: file("/z") }),
+            named("z", SinkConfig::Slack { url: file("/z"), allow_http: true }),
             named(
                 "m",
                 webhook(WebhookUrl::Plain("https://m/x".into()), vec![file("/new"), file("/old")])
@@ -225,7 +231,7 @@ fn sinks_come_in_the_order_of_the_file_with_what_they_take() {
                     vec![SecretSource::Credential("s".into())]
                 )
             ),
-            named("b", SinkConfig::Terminal),
+            named("b", TERMINAL),
         ]
     );
     let names: Vec<_> = config.policy.sinks.iter().map(|sink| sink.name.as_str()).collect();

@@ -94,8 +94,8 @@ fn of_what_stands_above_the_services() {
     insta::assert_snapshot!(told(&[
         "[fleet]\nname = ''\n[engine]\naddress = '/var/run/docker.sock'\n[state]\ndir = 'state'\n[watch]\nunlisted = 'healthcheked'\n\
          [sink.a]\nterminal = {}\n",
-        "[engine]\naddress = 'https://h:1'\n[sink.a]\nterminal = {}\n",
-        "[engine]\naddress = 'tcp://h'\n[sink.a]\nterminal = {}\n",
+        "[engine]\naddress = 'tcp://h:2375'\n[sink.a]\nterminal = {}\n",
+        "[engine]\naddress = 'docker'\n[sink.a]\nterminal = {}\n",
         "[host_limits]\nmax_concurrent = 0\nbudget = { restarts = 0, within = '0s' }\nbrake = { services = 0, percent = 120 }\n\
          [sink.a]\nterminal = {}\n",
         "[host_limits]\nbrake = 'on'\n[settling]\nown_start = '5'\n[sink.a]\nterminal = {}\n",
@@ -248,6 +248,7 @@ fn of_sinks() {
         "[sink.a]\nslack = { url_env = 'https://hooks.example.org/hunter2' }\n",
         "[sink.a]\nslack = { url_credential = '../x' }\n",
         "[sink.a]\nwebhook = { url = 'hooks.example.org', secret = 'hunter2' }\n",
+        "[sink.a]\nwebhook = { url = 'http://h/' }\n",
         "[sink.a]\nwebhook = { url = 'https://u:hunter2@h/', url_file = '/a' }\n",
         "[sink.a]\nwebhook = { url = 'https://h/', secret_file = '/a', secret_files = ['/a', '/b', '/c'] }\n",
         "[sink.a]\nterminal = {}\nseverities = []\ntimeout = '0s'\n",

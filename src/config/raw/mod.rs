@@ -154,7 +154,7 @@ pub(super) struct RawProbe<'a> {
 #[derive(Debug)]
 pub(super) struct RawSink<'a> {
     pub(super) name: At<&'a str>,
-    pub(super) slack: Option<RawSecrets<'a>>,
+    pub(super) slack: Option<RawSlack<'a>>,
     pub(super) webhook: Option<RawWebhook<'a>>,
     pub(super) terminal: Option<Span>,
     pub(super) severities: Option<At<Vec<At<&'a str>>>>,
@@ -174,6 +174,13 @@ pub(super) struct RawSecrets<'a> {
     pub(super) is_named: bool,
 }
 
+/// `slack` of a sink.
+#[derive(Debug)]
+pub(super) struct RawSlack<'a> {
+    pub(super) url_from: RawSecrets<'a>,
+    pub(super) allow_http: Option<At<bool>>,
+}
+
 /// `webhook` of a sink.
 #[derive(Debug)]
 pub(super) struct RawWebhook<'a> {
@@ -181,6 +188,7 @@ pub(super) struct RawWebhook<'a> {
     pub(super) url_from: RawSecrets<'a>,
     pub(super) secret: RawSecrets<'a>,
     pub(super) secret_files: Option<At<Vec<At<&'a str>>>>,
+    pub(super) allow_http: Option<At<bool>>,
 }
 
 /// `[[host]]`
@@ -318,22 +326,13 @@ fn probe<'a>(probe: &mut Reader<'a, '_>) -> RawProbe<'a> {
 fn sink<'a>(name: At<&'a str>, sink: &mut Reader<'a, '_>) -> RawSink<'a> {
     RawSink {
         name,
-        slack: sink.table("slack", Table::Slack, |slack| RawSecrets {
-            at: slack.at.clone(),
-            file: slack.text("url_file"),
-            env: slack.text("url_env"),
-            credential: slack.text("url_credential"),
-            is_named: names_a_url(slack),
+        slack: sink.table("slack", Table::Slack, |slack| RawSlack {
+            url_from: url_from(slack),
+            allow_http: slack.flag("allow_http"),
         }),
         webhook: sink.table("webhook", Table::Webhook, |webhook| RawWebhook {
             url: webhook.text("url"),
-            url_from: RawSecrets {
-                at: webhook.at.clone(),
-                file: webhook.text("url_file"),
-                env: webhook.text("url_env"),
-                credential: webhook.text("url_credential"),
-                is_named: names_a_url(webhook),
-            },
+            url_from: url_from(webhook),
             secret: RawSecrets {
                 at: webhook.at.clone(),
                 file: webhook.text("secret_file"),
@@ -342,6 +341,7 @@ fn sink<'a>(name: At<&'a str>, sink: &mut Reader<'a, '_>) -> RawSink<'a> {
                 is_named: webhook.has("secret"),
             },
             secret_files: webhook.texts("secret_files"),
+            allow_http: webhook.flag("allow_http"),
         }),
         terminal: {
             let at = sink.key_at("terminal");
@@ -354,9 +354,15 @@ fn sink<'a>(name: At<&'a str>, sink: &mut Reader<'a, '_>) -> RawSink<'a> {
     }
 }
 
-fn names_a_url(sink: &Reader<'_, '_>) -> bool {
+fn url_from<'a>(sink: &mut Reader<'a, '_>) -> RawSecrets<'a> {
     let keys = ["url", "url_file", "url_env", "url_credential"];
-    keys.iter().any(|key| sink.has(key)) || sink.has_refused_keys()
+    RawSecrets {
+        at: sink.at.clone(),
+        file: sink.text("url_file"),
+        env: sink.text("url_env"),
+        credential: sink.text("url_credential"),
+        is_named: keys.iter().any(|key| sink.has(key)) || sink.has_refused_keys(),
+    }
 }
 
 fn host<'a>(host: &mut Reader<'a, '_>) -> RawHost<'a> {

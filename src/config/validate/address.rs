@@ -3,7 +3,7 @@
 //! Read here and not by a URL crate, since less is allowed than a URL can say, and each refusal has a reason of its own.
 //! No reason repeats the address: it may hold a secret.
 
-use crate::{config::words::Wrong, domain::policy::Place};
+use crate::{config::words::Wrong, docker::address::EngineAddress, domain::policy::Place};
 
 /// An address taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,6 +115,15 @@ fn checked_path(path: &str) -> Result<String, Wrong> {
     }
 }
 
+/// Whether a webhook's URL is plain http to another machine.
+pub(super) fn leaves_in_the_clear(text: &str) -> Result<bool, Wrong> {
+    url(text)?;
+    let Some(rest) = text.strip_prefix("http://") else { return Ok(false) };
+    let host = address(rest)?.host;
+    let is_loopback = host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
+    Ok(host != "localhost" && !is_loopback)
+}
+
 /// The whole URL of a web page or a webhook.
 pub(super) fn url(text: &str) -> Result<(), Wrong> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
@@ -127,26 +136,20 @@ pub(super) fn url(text: &str) -> Result<(), Wrong> {
     }
 }
 
-/// Where the engine is.
+/// Where the engine is: a socket on this host, which is all that is spoken to so far.
 pub(super) fn engine(text: &str) -> Result<(), Wrong> {
-    const HINT: &str = "write \"unix:///var/run/docker.sock\" or \"tcp://127.0.0.1:2375\"";
+    const HINT: &str = "write \"unix:///var/run/docker.sock\"";
     if let Some(path) = text.strip_prefix("unix://") {
-        return if path.starts_with('/') && path.len() > 1 {
-            Ok(())
-        } else {
-            Err(Wrong::new("behind `unix://` comes the socket's whole path").hint(HINT))
-        };
-    }
-    if let Some(rest) = text.strip_prefix("tcp://").or_else(|| text.strip_prefix("http://")) {
-        let address = address(rest)?;
-        return match (address.port, address.path.as_str()) {
-            (Some(_), "/") => Ok(()),
-            (None, _) => Err(Wrong::new("the port is missing").hint(HINT)),
-            (Some(_), _) => Err(Wrong::new("it ends with the port").hint(HINT)),
-        };
+        if !path.starts_with('/') || path.len() == 1 || path.chars().any(char::is_control) {
+            return Err(Wrong::new("behind `unix://` comes the socket's whole path").hint(HINT));
+        }
+        // What the adapter does not take is not taken here.
+        return EngineAddress::parse(text)
+            .map(drop)
+            .map_err(|_| Wrong::new("this is longer than the path of a socket can be"));
     }
     Err(match text.split_once("://") {
-        Some(("https" | "ssh" | "npipe" | "fd", _)) => {
+        Some(("tcp" | "http" | "https" | "ssh" | "npipe" | "fd", _)) => {
             Wrong::new("this kind of address is not supported in this version").hint(HINT)
         }
         Some(_) => Wrong::new("this kind of address is unknown").hint(HINT),
@@ -207,21 +210,22 @@ mod tests {
     }
 
     #[test]
-    fn the_engine_is_at_a_socket_or_a_port() {
-        for text in ["unix:///run/x.sock", "tcp://127.0.0.1:2375", "http://h:1"] {
-            assert_eq!(engine(text), Ok(()), "{text}");
-        }
-        for text in [
-            "",
-            "/run/x.sock",
-            "unix://x",
-            "unix:///",
-            "tcp://h",
-            "tcp://h:1/x",
-            "https://h:1",
-            "x://y",
-        ] {
+    fn the_engine_is_at_a_socket() {
+        assert_eq!(engine("unix:///run/x.sock"), Ok(()));
+        assert!(engine(&format!("unix:///{}", "x".repeat(200))).is_err());
+        for text in ["", "/run/x.sock", "unix://x", "unix:///", "tcp://h:1", "https://h:1", "x://y"]
+        {
             assert!(engine(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn plain_http_leaves_this_machine_unless_it_is_named_as_such() {
+        for text in ["https://a/b", "http://localhost:1/", "http://127.0.0.1/", "http://[::1]:1/"] {
+            assert_eq!(leaves_in_the_clear(text), Ok(false), "{text}");
+        }
+        for text in ["http://a/b", "http://10.0.0.1/", "http://localhost.example.org/"] {
+            assert_eq!(leaves_in_the_clear(text), Ok(true), "{text}");
         }
     }
 }

@@ -7,14 +7,21 @@ use super::{address, value};
 use crate::config::{
     problem::{Problem, Problems},
     raw::{At, RawSecrets, RawSink, RawWebhook},
-    sink::{NamedSink, SecretSource, SinkConfig, WebhookUrl},
+    sink::NamedSink,
     words::Wrong,
 };
 use crate::domain::{message::Severity, name::SinkName, policy::SinkPolicy};
+use crate::notify::{
+    config::{SinkConfig, WebhookUrl},
+    plain::Style,
+    secret::SecretSource,
+};
 use std::{path::PathBuf, time::Duration};
 
 /// Long enough for a slow answer from Slack, short enough that the next attempt comes while somebody can still be woken.
 const TIMEOUT: Duration = Duration::from_secs(10);
+
+const TERMINAL: SinkConfig = SinkConfig::Terminal { style: Style::Plain };
 
 /// The sinks that could be read. Without any in the file: the terminal, with a warning.
 pub(super) fn read(
@@ -45,7 +52,7 @@ pub(super) fn read(
 pub(super) fn terminal() -> (SinkPolicy, NamedSink) {
     let name = SinkName::new("terminal");
     let policy = SinkPolicy { name: name.clone(), severities: Vec::new(), deadline: TIMEOUT };
-    (policy, NamedSink { name, config: SinkConfig::Terminal })
+    (policy, NamedSink { name, config: TERMINAL })
 }
 
 fn one(raw: &RawSink<'_>, problems: &mut Problems) -> Option<(SinkPolicy, NamedSink)> {
@@ -90,7 +97,7 @@ fn severities(raw: &RawSink<'_>, problems: &mut Problems) -> Option<Vec<Severity
 
 fn config(raw: &RawSink<'_>, problems: &mut Problems) -> Option<SinkConfig> {
     let kinds = [
-        raw.slack.as_ref().map(|slack| ("slack", slack.at.clone())),
+        raw.slack.as_ref().map(|slack| ("slack", slack.url_from.at.clone())),
         raw.webhook.as_ref().map(|webhook| ("webhook", webhook.url_from.at.clone())),
         raw.terminal.clone().map(|at| ("terminal", at)),
     ];
@@ -111,13 +118,16 @@ fn config(raw: &RawSink<'_>, problems: &mut Problems) -> Option<SinkConfig> {
         );
     }
     if let Some(slack) = &raw.slack {
-        let url = secret(slack, "url", "slack", problems);
-        return Some(SinkConfig::Slack { url: url? });
+        let url = secret(&slack.url_from, "url", "slack", problems);
+        return Some(SinkConfig::Slack {
+            url: url?,
+            allow_http: is_set(slack.allow_http.as_ref()),
+        });
     }
     if let Some(raw) = &raw.webhook {
         return webhook(raw, problems);
     }
-    raw.terminal.is_some().then_some(SinkConfig::Terminal)
+    raw.terminal.is_some().then_some(TERMINAL)
 }
 
 fn webhook(raw: &RawWebhook<'_>, problems: &mut Problems) -> Option<SinkConfig> {
@@ -147,7 +157,11 @@ fn webhook(raw: &RawWebhook<'_>, problems: &mut Problems) -> Option<SinkConfig> 
             }
         }
     }
-    Some(SinkConfig::Webhook { url: url?, secrets })
+    Some(SinkConfig::Webhook { url: url?, secrets, allow_http: is_set(raw.allow_http.as_ref()) })
+}
+
+fn is_set(flag: Option<&At<bool>>) -> bool {
+    flag.is_some_and(|flag| *flag.get_ref())
 }
 
 fn webhook_url(raw: &RawWebhook<'_>, problems: &mut Problems) -> Option<WebhookUrl> {
@@ -162,8 +176,18 @@ fn webhook_url(raw: &RawWebhook<'_>, problems: &mut Problems) -> Option<WebhookU
                 .hint("`url` for an address that anybody may see, `url_file` for one that holds a token"),
         );
     }
-    match address::url(url.get_ref()) {
-        Ok(()) => Some(WebhookUrl::Plain((*url.get_ref()).to_owned())),
+    let read = match address::leaves_in_the_clear(url.get_ref()) {
+        Ok(true) if !is_set(raw.allow_http.as_ref()) => {
+            Err(Wrong::new("this is plain http to another machine").hint(
+                "everybody on the way could read and change what it says; use https, or set \
+                 `allow_http = true`",
+            ))
+        }
+        Ok(_) => Ok(WebhookUrl::Plain((*url.get_ref()).into())),
+        Err(cause) => Err(cause),
+    };
+    match read {
+        Ok(url) => Some(url),
         Err(cause) => {
             problems.push(value::wrong(url, "`url` can't be sent to", cause));
             None
