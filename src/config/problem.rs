@@ -145,7 +145,7 @@ impl Problems {
         self.errors + self.warnings == 0
     }
 
-    /// Those that are kept, in the order of the file once [`Problems::sort`] ran.
+    /// Those that are kept, in the order of the file.
     pub fn iter(&self) -> impl Iterator<Item = &Problem> {
         self.kept.iter()
     }
