@@ -1,0 +1,163 @@
+//! What was seen goes to the journal, what was decided to the log.
+//!
+//! The log is for people: one line a decision, with the identifiers as fields and a sentence that reads alone. `error` means
+//! that a person must act, `warn` that we cope, `info` a transition. Holds are logged when their reason changes, which is
+//! when the domain records them.
+
+use crate::{
+    daemon::Witness,
+    domain::{
+        acting::{
+            attempt::{Ending, word},
+            hold::Hold,
+        },
+        effect::Batch,
+        message::Severity,
+        moment::{Moment, Spoken},
+        observation::{ContainerState, LookFailure, Observation},
+        record::{Decision, DecisionRecord, Record},
+    },
+    journal::writer::Journal,
+};
+use std::{collections::BTreeSet, time::Duration};
+
+/// Writes the journal and the log.
+pub struct Chronicle {
+    journal: Option<Journal>,
+    /// Problems that were logged already: the same text is logged once, until it is over.
+    engine: Option<String>,
+    store: Option<String>,
+    words: BTreeSet<String>,
+}
+
+/// So many unknown words of an engine are told of; an engine that makes up more is its own trouble.
+const MOST_WORDS: usize = 64;
+
+impl Chronicle {
+    /// `journal`: `None` where it could not be begun; the log then goes on alone.
+    pub fn new(journal: Option<Journal>) -> Self {
+        Self { journal, engine: None, store: None, words: BTreeSet::new() }
+    }
+
+    fn engine_failed(&mut self, failure: &LookFailure) {
+        let text = match failure {
+            LookFailure::Unreachable(why) | LookFailure::Denied(why) | LookFailure::Garbled(why) | LookFailure::Local(why) => why.clone(),
+            LookFailure::TimedOut(within) => format!("no answer within {}", Spoken(*within)),
+            LookFailure::NoSuchContainer => "no such container".to_owned(),
+            LookFailure::Engine { status, message } => format!("it answers {status}: {message}"),
+        };
+        if self.engine.as_ref() != Some(&text) {
+            tracing::error!("the container engine can't be asked: {text}; trying again, probing goes on");
+            self.engine = Some(text);
+        }
+    }
+
+    fn state_seen(&mut self, name: &str, state: &ContainerState) {
+        if let ContainerState::Unknown(word) = state
+            && self.words.len() < MOST_WORDS
+            && self.words.insert(word.clone())
+        {
+            tracing::warn!(container = name, state = %word.escape_debug(),
+                "the engine's word for this container's state is not known; the container is watched as unknown");
+        }
+    }
+}
+
+impl Witness for Chronicle {
+    fn observed(&mut self, now: Moment, observation: &Observation) {
+        if let Some(journal) = &mut self.journal {
+            journal.note(now, observation);
+        }
+        match observation {
+            Observation::ListFailed { failure, .. } => self.engine_failed(failure),
+            Observation::Listed(listing) => {
+                for row in &listing.containers {
+                    self.state_seen(&row.name, &row.state);
+                }
+                if self.engine.take().is_some() {
+                    tracing::info!("the container engine answers again");
+                }
+            }
+            Observation::Refused { reason, .. } => {
+                if self.store.as_ref() != Some(reason) {
+                    tracing::error!("what is done can't be recorded: {reason}; nothing is restarted until it can");
+                    self.store = Some(reason.clone());
+                }
+            }
+            Observation::Committed(_) => self.store = None,
+            Observation::HostResumed(slept) => {
+                tracing::info!("the host or this process slept for {}; looking anew before judging", Spoken(*slept));
+            }
+            Observation::ClockStepped(by) => tracing::info!(milliseconds = by, "the wall clock was set"),
+            Observation::HoldFile(present) => {
+                if *present {
+                    tracing::warn!("the `hold` file exists: nothing is acted on until it is removed");
+                } else {
+                    tracing::info!("the `hold` file is gone: acting again");
+                }
+            }
+            Observation::EventsLost(_)
+            | Observation::EventsOpened
+            | Observation::PolicyLoaded(_)
+            | Observation::UnhealthyListed(_)
+            | Observation::Inspected { .. }
+            | Observation::Event(_)
+            | Observation::Sampled(_)
+            | Observation::EvidenceGathered { .. }
+            | Observation::Acted { .. }
+            | Observation::Answered { .. }
+            | Observation::Woke => {}
+        }
+    }
+
+    fn decided(&mut self, _: Moment, batch: &Batch) {
+        for record in &batch.records {
+            if let Record::Decided(decided) = record {
+                say(decided);
+            }
+        }
+    }
+}
+
+fn say(record: &DecisionRecord) {
+    let service = record.service.as_ref().map(|name| name.as_str().to_owned()).unwrap_or_default();
+    let replica = record.replica.as_ref().map(|name| name.as_str().to_owned()).unwrap_or_default();
+    let who = if replica.is_empty() { &service } else { &replica };
+    match &record.decision {
+        Decision::TroubleBegan { shows } => tracing::warn!(service, "{who} is unhealthy: {}", shows.escape_debug()),
+        Decision::TroubleOver => tracing::info!(service, "{who} has stayed well: its trouble is over"),
+        Decision::Held(Hold::Dry) => tracing::warn!(service, "{who} would be restarted now (dry run)"),
+        Decision::Held(hold) => tracing::info!(service, hold = hold.word(), "{who} is not restarted: {hold}"),
+        Decision::Spent(attempt) => tracing::info!(service, attempt = attempt.0, "{who} is to be restarted"),
+        Decision::Acting(attempt, rung) => tracing::warn!(service, attempt = attempt.0, "{who}: {} begins", word(*rung)),
+        Decision::Ended(attempt, ending) => match ending {
+            Ending::Verified { after_ms } => {
+                let after = Spoken(Duration::from_millis(*after_ms));
+                tracing::info!(service, attempt = attempt.0, "{who} is healthy again, {after} after the attempt began");
+            }
+            Ending::NotCured(why) => tracing::error!(service, attempt = attempt.0, "{who}: the attempt did not help: {why}"),
+            Ending::Abandoned(hold) => {
+                tracing::info!(service, attempt = attempt.0, "{who}: nothing was done after all: {hold}");
+            }
+            Ending::Refused(why) => tracing::error!(service, attempt = attempt.0, "{who}: the engine refuses to act: {why}"),
+            Ending::Gone => tracing::info!(service, attempt = attempt.0, "{who} was removed meanwhile"),
+            Ending::NotOurs(why) => tracing::error!(service, attempt = attempt.0, "{who}: {why}; left alone"),
+        },
+        Decision::Resumed(attempt) => {
+            tracing::warn!(service, attempt = attempt.0, "{who}: an attempt was interrupted; looking at what it did");
+        }
+        Decision::BrakeEngaged => tracing::error!("much fails at once: restarts are held back on this host"),
+        Decision::TrialChosen => tracing::warn!(service, "{who} may be restarted, to see whether that helps"),
+        Decision::BrakeReleased(why) => tracing::info!("restarts are free again: {why}"),
+        Decision::Opened(incident, key, Severity::Page) => tracing::error!(incident = incident.0, "page: {key}"),
+        Decision::Opened(incident, key, level) => tracing::warn!(incident = incident.0, "{level}: {key}"),
+        Decision::Raised(incident, level) => tracing::error!(incident = incident.0, service, "is a {level} now"),
+        Decision::Resolved(incident) => tracing::info!(incident = incident.0, service, "resolved"),
+        Decision::Told(sink, incident, kind) => {
+            tracing::info!(incident = incident.0, sink = sink.as_str(), "told: {kind:?}");
+        }
+        Decision::Undeliverable(sink, incident, why) => {
+            tracing::error!(incident = incident.0, sink = sink.as_str(), "the sink will never take this message: {why}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! `defib check FILE`: says everything that is wrong with a config, or in a few lines what it would do. Asks no engine and
+//! reads no secrets, so that it also runs in CI, before the file is on any host.
+
+use crate::{
+    config::{
+        self, Config, ConfigError,
+        problem::{Level, Problems, Style},
+    },
+    domain::{
+        name::HostName,
+        policy::{RestartMode, Unlisted},
+    },
+};
+use serde::Serialize;
+use std::{
+    error::Error as _,
+    io::{self, Write},
+    path::Path,
+};
+
+/// How the answer is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// To a person.
+    Text(Style),
+    /// To a program.
+    Json,
+}
+
+/// What was found, and the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checked {
+    /// It can be used, perhaps with warnings.
+    Good,
+    /// It has errors.
+    Wrong,
+    /// It could not be read.
+    Unreadable,
+}
+
+impl Checked {
+    /// 0, 1 and 2.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Checked::Good => 0,
+            Checked::Wrong => 1,
+            Checked::Unreadable => 2,
+        }
+    }
+}
+
+/// Checks a file as it would hold on this host and writes the answer.
+///
+/// # Errors
+/// Where the answer can't be written.
+pub fn check(
+    path: &Path,
+    host: &HostName,
+    format: Format,
+    out: &mut dyn Write,
+) -> io::Result<Checked> {
+    let (checked, answer) = match config::load(path, host) {
+        Ok(loaded) => (Checked::Good, Answer::good(&loaded.config, loaded.warnings)),
+        Err(ConfigError::Invalid(problems)) => (Checked::Wrong, Answer::wrong(*problems)),
+        Err(error) => (Checked::Unreadable, Answer::unreadable(&error)),
+    };
+    match format {
+        Format::Json => {
+            serde_json::to_writer_pretty(&mut *out, &answer.json)?;
+            writeln!(out)?;
+        }
+        Format::Text(style) => {
+            if let Some(problems) = answer.problems {
+                out.write_all(problems.render(style).as_bytes())?;
+            }
+            writeln!(out, "{}: {}", path.display(), answer.last_line)?;
+        }
+    }
+    Ok(checked)
+}
+
+struct Answer {
+    problems: Option<Problems>,
+    last_line: String,
+    json: Json,
+}
+
+#[derive(Serialize)]
+struct Json {
+    usable: bool,
+    summary: String,
+    problems: Vec<JsonProblem>,
+}
+
+#[derive(Serialize)]
+struct JsonProblem {
+    level: &'static str,
+    line: usize,
+    column: usize,
+    title: String,
+    cause: String,
+    hint: Option<String>,
+}
+
+impl Answer {
+    fn good(config: &Config, warnings: Problems) -> Self {
+        let mut last_line = format!("good: {}", summary(config));
+        if !warnings.is_empty() {
+            last_line.push_str(&format!(" ({})", counted(warnings.warnings(), "warning")));
+        }
+        Self::new(true, Some(warnings), last_line)
+    }
+
+    fn wrong(problems: Problems) -> Self {
+        let mut last_line = counted(problems.errors(), "error");
+        if problems.warnings() > 0 {
+            last_line.push_str(&format!(", {}", counted(problems.warnings(), "warning")));
+        }
+        last_line.push_str("; it would not be used");
+        Self::new(false, Some(problems), last_line)
+    }
+
+    fn unreadable(error: &ConfigError) -> Self {
+        let last_line = match error.source() {
+            Some(source) => format!("{error}: {source}"),
+            None => error.to_string(),
+        };
+        Self::new(false, None, last_line)
+    }
+
+    fn new(usable: bool, problems: Option<Problems>, last_line: String) -> Self {
+        let found = problems.iter().flat_map(|all| all.iter().map(move |one| (all, one)));
+        let found = found.map(|(all, problem)| {
+            let (line, column) = all.place(problem);
+            JsonProblem {
+                level: match problem.level {
+                    Level::Error => "error",
+                    Level::Warning => "warning",
+                },
+                line,
+                column,
+                title: problem.title.clone(),
+                cause: problem.cause.clone(),
+                hint: problem.hint.clone(),
+            }
+        });
+        let json = Json { usable, summary: last_line.clone(), problems: found.collect() };
+        Self { problems, last_line, json }
+    }
+}
+
+/// What it would do, in one line.
+fn summary(config: &Config) -> String {
+    let policy = &config.policy;
+    let with = |mode: RestartMode| {
+        policy.services.iter().filter(|service| service.restart == mode).count()
+    };
+    let restarts = match (policy.never_act, with(RestartMode::Auto)) {
+        (true, _) => format!("nothing is acted on, on {}", policy.host),
+        (false, auto) => format!("{auto} may be restarted"),
+    };
+    let probes = policy.services.iter().map(|service| service.probes.len()).sum();
+    let unlisted = match policy.unlisted {
+        Unlisted::Healthchecked => "other containers: those with a healthcheck",
+        Unlisted::All => "other containers: all",
+        Unlisted::None => "other containers: none",
+    };
+    format!(
+        "{}, {restarts}; {}; {}; {unlisted}",
+        counted(policy.services.len(), "service"),
+        counted(probes, "probe"),
+        counted(config.sinks.len(), "sink"),
+    )
+}
+
+fn counted(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}

@@ -1,0 +1,124 @@
+//! The config file: what was typed → what it means → the domain's [`Policy`].
+//!
+//! In three steps that know nothing of one another: `file.rs` reads bytes within bounds, `raw/` mirrors the tables as they
+//! were typed, `validate/` decides what they mean and fills in what was left out. Everything wrong is collected on the way
+//! (`problem.rs`) and told at once, each with its place; a file with one error is not used at all, since half a policy is
+//! one that nobody wrote.
+//!
+//! Refuses unknown keys, keys of later versions, impossible values, and secrets: they are named here and stand elsewhere.
+//! Reads no environment, no secrets, and asks no engine, so that a file can be checked anywhere.
+
+mod file;
+pub mod keys;
+mod nearest;
+pub mod problem;
+mod raw;
+mod secret;
+pub mod sink;
+pub mod source;
+mod validate;
+mod words;
+
+pub use file::ConfigError;
+
+use crate::domain::{name::HostName, policy::Policy};
+use problem::{Problem, Problems, Span};
+use sink::NamedSink;
+use source::Source;
+use std::path::{Path, PathBuf};
+use toml::de::DeTable;
+
+/// What a file means on one host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// What the domain keeps.
+    pub policy: Policy,
+    /// Where messages go; the same sinks in the same order as in the policy.
+    pub sinks: Vec<NamedSink>,
+    /// The engine's address; `None`: `--engine`, `DOCKER_HOST`, the usual sockets.
+    pub engine: Option<String>,
+    /// Where state is kept; `None`: as the command line or systemd says.
+    pub state_dir: Option<PathBuf>,
+}
+
+impl Config {
+    /// What holds without any file: every container with a healthcheck is watched, the terminal is told, and only what is
+    /// labelled is restarted.
+    pub fn without_config(host: &HostName) -> Self {
+        let mut problems = Problems::new(Source::new("", ""));
+        validate::config(&raw::RawFile::default(), host, &mut problems)
+    }
+}
+
+/// The policy of [`Config::without_config`].
+pub fn without_config(host: &HostName) -> Policy {
+    Config::without_config(host).policy
+}
+
+/// A config that can be used, and what probably does not do what was meant.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// What the file means.
+    pub config: Config,
+    /// Warnings alone.
+    pub warnings: Problems,
+}
+
+/// Reads a file and says what it means on this host.
+///
+/// # Errors
+/// Where it can't be read, or has an error; see [`ConfigError`].
+pub fn load(path: &Path, host: &HostName) -> Result<Loaded, ConfigError> {
+    let text = file::read(path)?;
+    parse(&path.display().to_string(), &text, host)
+}
+
+/// Says what a text means on this host. `name` is how the file is called in problems.
+///
+/// # Errors
+/// [`ConfigError::Invalid`], with everything that is wrong with it.
+pub fn parse(name: &str, text: &str, host: &HostName) -> Result<Loaded, ConfigError> {
+    let mut problems = Problems::new(Source::new(name, text));
+    let (table, errors) = DeTable::parse_recoverable(text);
+    let unreadable: Vec<Span> = errors
+        .iter()
+        .map(|error| {
+            let problem = not_toml(error, text);
+            let at = problem.at.clone();
+            problems.push(problem);
+            at
+        })
+        .collect();
+    let raw = raw::read(&table, &mut problems);
+    let config = validate::config(&raw, host, &mut problems);
+    if !unreadable.is_empty() {
+        problems.drop_what_follows_from(&unreadable, errors.len());
+    }
+    problems.sort();
+    if problems.errors() > 0 {
+        Err(ConfigError::Invalid(Box::new(problems)))
+    } else {
+        Ok(Loaded { config, warnings: problems })
+    }
+}
+
+/// The parser's words, made plainer where they are met often.
+fn not_toml(error: &toml::de::Error, text: &str) -> Problem {
+    let at = error.span().unwrap_or(text.len()..text.len());
+    let (what, expected) =
+        error.message().split_once(", expected ").unwrap_or((error.message(), ""));
+    let title = |title: &str| Problem::error(at.clone(), title);
+    match what {
+        "string values must be quoted" => title("text stands in quotes")
+            .cause("this has none")
+            .hint("write \"…\" around it; only numbers, `true` and `false` stand without"),
+        "duplicate key" => title("a key is set twice")
+            .cause("this one is set already, further up")
+            .hint("keep one of the two; where there can be many, the header has double brackets"),
+        "invalid basic string" | "invalid literal string" => {
+            title("text is not closed").cause("the quote at its end is missing")
+        }
+        other if expected.is_empty() => title(&format!("this is no TOML: {other}")),
+        other => title(&format!("this is no TOML: {other}")).cause(format!("expected {expected}")),
+    }
+}

@@ -1,0 +1,169 @@
+//! `[host_limits]`, `[settling]` and `[[host]]`: what holds for a host as a whole.
+
+use super::value::{self, Least};
+use crate::config::{
+    problem::{Problem, Problems},
+    raw::{RawBrake, RawHost, RawHostBudget, RawHostLimits, RawSettling, TableOrText},
+};
+use crate::domain::{
+    name::HostName,
+    policy::{BrakePolicy, HostBudget, HostLimits, Settling},
+};
+use std::time::Duration;
+
+const LIMITS: HostLimits = HostLimits {
+    // A host that restarts more at once gives those that still run too little to run on (S3).
+    max_concurrent: 4,
+    budget: HostBudget { restarts: 6, within: Duration::from_secs(30 * 60) },
+    brake: Some(BRAKE),
+};
+
+const BRAKE: BrakePolicy = BrakePolicy { services: 3, percent: 20 };
+
+const SETTLING: Settling = Settling {
+    own_start: Duration::from_secs(60),
+    host_boot: Duration::from_secs(5 * 60),
+    engine_start: Duration::from_secs(5 * 60),
+};
+
+const NEVER_ACT: &str = "to act on nothing on some hosts, write `[[host]]` with `match` and \
+                         `never_act = true`";
+
+pub(super) fn limits(raw: &RawHostLimits<'_>, problems: &mut Problems) -> HostLimits {
+    const LEAST: Least = Least::one("with 0 nothing could ever be restarted").instead(NEVER_ACT);
+    HostLimits {
+        max_concurrent: value::count(
+            "max_concurrent",
+            raw.max_concurrent.as_ref(),
+            &LEAST,
+            problems,
+        )
+        .unwrap_or(LIMITS.max_concurrent),
+        budget: raw.budget.as_ref().map_or(LIMITS.budget, |raw| budget(raw, problems)),
+        brake: match raw.brake.as_ref() {
+            None => LIMITS.brake,
+            Some(TableOrText::Table(raw)) => Some(brake(raw, problems)),
+            Some(TableOrText::Text(text)) => {
+                match value::choice("brake", Some(text), &[("off", ())], problems) {
+                    Some(()) => None,
+                    None => LIMITS.brake,
+                }
+            }
+        },
+    }
+}
+
+fn budget(raw: &RawHostBudget<'_>, problems: &mut Problems) -> HostBudget {
+    const LEAST: Least = Least::one("with 0 nothing could ever be restarted").instead(NEVER_ACT);
+    let zero = "the budget would never be spent";
+    HostBudget {
+        restarts: value::count("restarts", raw.restarts.as_ref(), &LEAST, problems)
+            .unwrap_or(LIMITS.budget.restarts),
+        within: value::time("within", raw.within.as_ref(), zero, problems)
+            .unwrap_or(LIMITS.budget.within),
+    }
+}
+
+fn brake(raw: &RawBrake, problems: &mut Problems) -> BrakePolicy {
+    const SERVICES: Least = Least::one("with 0 it would hold for ever")
+        .instead("to do without the brake, set `brake = \"off\"`");
+    const PERCENT: Least = Least { number: 0, less: "there is less than nothing", instead: None };
+    let percent = value::count("percent", raw.percent.as_ref(), &PERCENT, problems);
+    let at_most_all = percent.filter(|percent| *percent <= 100);
+    if let (Some(percent), None, Some(given)) = (percent, at_most_all, raw.percent.as_ref()) {
+        problems.push(
+            Problem::error(given.span(), "`percent` must be at most 100")
+                .cause(format!("{percent} % of all services can't fail"))
+                .hint("to do without the brake, set `brake = \"off\"`"),
+        );
+    }
+    BrakePolicy {
+        services: value::count("services", raw.services.as_ref(), &SERVICES, problems)
+            .unwrap_or(BRAKE.services),
+        percent: at_most_all.unwrap_or(BRAKE.percent),
+    }
+}
+
+pub(super) fn settling(raw: &RawSettling<'_>, problems: &mut Problems) -> Settling {
+    Settling {
+        own_start: value::duration("own_start", raw.own_start.as_ref(), problems)
+            .unwrap_or(SETTLING.own_start),
+        host_boot: value::duration("host_boot", raw.host_boot.as_ref(), problems)
+            .unwrap_or(SETTLING.host_boot),
+        engine_start: value::duration("engine_start", raw.engine_start.as_ref(), problems)
+            .unwrap_or(SETTLING.engine_start),
+    }
+}
+
+/// Whether some `[[host]]` says that nothing is done on this one.
+pub(super) fn never_act(raw: &[RawHost<'_>], host: &HostName, problems: &mut Problems) -> bool {
+    let mut never_act = false;
+    for raw in raw {
+        if !raw.is_named {
+            problems.push(
+                Problem::missing(raw.at.clone(), "a `[[host]]` does not say which")
+                    .cause("`match` is missing")
+                    .hint("for example: `match = \"staging-*\"`; `*` alone matches every host"),
+            );
+        }
+        let Some(pattern) = raw.matches.as_ref() else { continue };
+        if pattern.get_ref().is_empty() {
+            problems.push(
+                Problem::error(pattern.span(), "`match` is empty").cause("no host has no name"),
+            );
+        }
+        match raw.never_act.as_ref() {
+            Some(flag) => never_act |= *flag.get_ref() && matches(pattern.get_ref(), host.as_str()),
+            None => problems.push(
+                Problem {
+                    missing: true,
+                    ..Problem::warning(raw.at.clone(), "a `[[host]]` changes nothing")
+                }
+                .cause("this says which hosts, and not what differs there")
+                .hint("`never_act = true` watches and tells, and touches nothing"),
+            ),
+        }
+    }
+    never_act
+}
+
+/// `*` stands for any run of characters.
+fn matches(pattern: &str, name: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut left) = name.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        match left.find(part) {
+            Some(at) => left = &left[at + part.len()..],
+            None => return false,
+        }
+    }
+    left.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn a_star_stands_for_any_characters() {
+        for (pattern, name) in [
+            ("a", "a"),
+            ("*", ""),
+            ("*", "abc"),
+            ("a*", "abc"),
+            ("*c", "abc"),
+            ("a*c", "abc"),
+            ("a*b*c", "aXbYc"),
+            ("*b*", "abc"),
+        ] {
+            assert!(matches(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in
+            [("a", "ab"), ("", "a"), ("a*a", "a"), ("b*", "abc"), ("a*d*c", "abc"), ("*b", "abc")]
+        {
+            assert!(!matches(pattern, name), "{pattern} {name}");
+        }
+    }
+}
