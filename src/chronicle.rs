@@ -41,13 +41,18 @@ impl Chronicle {
 
     fn engine_failed(&mut self, failure: &LookFailure) {
         let text = match failure {
-            LookFailure::Unreachable(why) | LookFailure::Denied(why) | LookFailure::Garbled(why) | LookFailure::Local(why) => why.clone(),
+            LookFailure::Unreachable(why)
+            | LookFailure::Denied(why)
+            | LookFailure::Garbled(why)
+            | LookFailure::Local(why) => why.clone(),
             LookFailure::TimedOut(within) => format!("no answer within {}", Spoken(*within)),
             LookFailure::NoSuchContainer => "no such container".to_owned(),
             LookFailure::Engine { status, message } => format!("it answers {status}: {message}"),
         };
         if self.engine.as_ref() != Some(&text) {
-            tracing::error!("the container engine can't be asked: {text}; trying again, probing goes on");
+            tracing::error!(
+                "the container engine can't be asked: {text}; trying again, probing goes on"
+            );
             self.engine = Some(text);
         }
     }
@@ -80,18 +85,27 @@ impl Witness for Chronicle {
             }
             Observation::Refused { reason, .. } => {
                 if self.store.as_ref() != Some(reason) {
-                    tracing::error!("what is done can't be recorded: {reason}; nothing is restarted until it can");
+                    tracing::error!(
+                        "what is done can't be recorded: {reason}; nothing is restarted until it can"
+                    );
                     self.store = Some(reason.clone());
                 }
             }
             Observation::Committed(_) => self.store = None,
             Observation::HostResumed(slept) => {
-                tracing::info!("the host or this process slept for {}; looking anew before judging", Spoken(*slept));
+                tracing::info!(
+                    "the host or this process slept for {}; looking anew before judging",
+                    Spoken(*slept)
+                );
             }
-            Observation::ClockStepped(by) => tracing::info!(milliseconds = by, "the wall clock was set"),
+            Observation::ClockStepped(by) => {
+                tracing::info!(milliseconds = by, "the wall clock was set")
+            }
             Observation::HoldFile(present) => {
                 if *present {
-                    tracing::warn!("the `hold` file exists: nothing is acted on until it is removed");
+                    tracing::warn!(
+                        "the `hold` file exists: nothing is acted on until it is removed"
+                    );
                 } else {
                     tracing::info!("the `hold` file is gone: acting again");
                 }
@@ -124,40 +138,90 @@ fn say(record: &DecisionRecord) {
     let replica = record.replica.as_ref().map(|name| name.as_str().to_owned()).unwrap_or_default();
     let who = if replica.is_empty() { &service } else { &replica };
     match &record.decision {
-        Decision::TroubleBegan { shows } => tracing::warn!(service, "{who} is unhealthy: {}", shows.escape_debug()),
-        Decision::TroubleOver => tracing::info!(service, "{who} has stayed well: its trouble is over"),
-        Decision::Held(Hold::Dry) => tracing::warn!(service, "{who} would be restarted now (dry run)"),
-        Decision::Held(hold) => tracing::info!(service, hold = hold.word(), "{who} is not restarted: {hold}"),
-        Decision::Spent(attempt) => tracing::info!(service, attempt = attempt.0, "{who} is to be restarted"),
-        Decision::Acting(attempt, rung) => tracing::warn!(service, attempt = attempt.0, "{who}: {} begins", word(*rung)),
+        Decision::TroubleBegan { shows } => {
+            tracing::warn!(service, "{who} is unhealthy: {}", shows.escape_debug())
+        }
+        Decision::TroubleOver => {
+            tracing::info!(service, "{who} has stayed well: its trouble is over")
+        }
+        Decision::Held(Hold::Dry) => {
+            tracing::warn!(service, "{who} would be restarted now (dry run)")
+        }
+        Decision::Held(hold) => {
+            tracing::info!(service, hold = hold.word(), "{who} is not restarted: {hold}")
+        }
+        Decision::Spent(attempt) => {
+            tracing::info!(service, attempt = attempt.0, "{who} is to be restarted")
+        }
+        Decision::Acting(attempt, rung) => {
+            tracing::warn!(service, attempt = attempt.0, "{who}: {} begins", word(*rung))
+        }
         Decision::Ended(attempt, ending) => match ending {
             Ending::Verified { after_ms } => {
                 let after = Spoken(Duration::from_millis(*after_ms));
-                tracing::info!(service, attempt = attempt.0, "{who} is healthy again, {after} after the attempt began");
+                tracing::info!(
+                    service,
+                    attempt = attempt.0,
+                    "{who} is healthy again, {after} after the attempt began"
+                );
             }
-            Ending::NotCured(why) => tracing::error!(service, attempt = attempt.0, "{who}: the attempt did not help: {why}"),
+            Ending::NotCured(why) => tracing::error!(
+                service,
+                attempt = attempt.0,
+                "{who}: the attempt did not help: {why}"
+            ),
             Ending::Abandoned(hold) => {
-                tracing::info!(service, attempt = attempt.0, "{who}: nothing was done after all: {hold}");
+                tracing::info!(
+                    service,
+                    attempt = attempt.0,
+                    "{who}: nothing was done after all: {hold}"
+                );
             }
-            Ending::Refused(why) => tracing::error!(service, attempt = attempt.0, "{who}: the engine refuses to act: {why}"),
-            Ending::Gone => tracing::info!(service, attempt = attempt.0, "{who} was removed meanwhile"),
-            Ending::NotOurs(why) => tracing::error!(service, attempt = attempt.0, "{who}: {why}; left alone"),
+            Ending::Refused(why) => tracing::error!(
+                service,
+                attempt = attempt.0,
+                "{who}: the engine refuses to act: {why}"
+            ),
+            Ending::Gone => {
+                tracing::info!(service, attempt = attempt.0, "{who} was removed meanwhile")
+            }
+            Ending::NotOurs(why) => {
+                tracing::error!(service, attempt = attempt.0, "{who}: {why}; left alone")
+            }
         },
         Decision::Resumed(attempt) => {
-            tracing::warn!(service, attempt = attempt.0, "{who}: an attempt was interrupted; looking at what it did");
+            tracing::warn!(
+                service,
+                attempt = attempt.0,
+                "{who}: an attempt was interrupted; looking at what it did"
+            );
         }
-        Decision::BrakeEngaged => tracing::error!("much fails at once: restarts are held back on this host"),
-        Decision::TrialChosen => tracing::warn!(service, "{who} may be restarted, to see whether that helps"),
+        Decision::BrakeEngaged => {
+            tracing::error!("much fails at once: restarts are held back on this host")
+        }
+        Decision::TrialChosen => {
+            tracing::warn!(service, "{who} may be restarted, to see whether that helps")
+        }
         Decision::BrakeReleased(why) => tracing::info!("restarts are free again: {why}"),
-        Decision::Opened(incident, key, Severity::Page) => tracing::error!(incident = incident.0, "page: {key}"),
-        Decision::Opened(incident, key, level) => tracing::warn!(incident = incident.0, "{level}: {key}"),
-        Decision::Raised(incident, level) => tracing::error!(incident = incident.0, service, "is a {level} now"),
+        Decision::Opened(incident, key, Severity::Page) => {
+            tracing::error!(incident = incident.0, "page: {key}")
+        }
+        Decision::Opened(incident, key, level) => {
+            tracing::warn!(incident = incident.0, "{level}: {key}")
+        }
+        Decision::Raised(incident, level) => {
+            tracing::error!(incident = incident.0, service, "is a {level} now")
+        }
         Decision::Resolved(incident) => tracing::info!(incident = incident.0, service, "resolved"),
         Decision::Told(sink, incident, kind) => {
             tracing::info!(incident = incident.0, sink = sink.as_str(), "told: {kind:?}");
         }
         Decision::Undeliverable(sink, incident, why) => {
-            tracing::error!(incident = incident.0, sink = sink.as_str(), "the sink will never take this message: {why}");
+            tracing::error!(
+                incident = incident.0,
+                sink = sink.as_str(),
+                "the sink will never take this message: {why}"
+            );
         }
     }
 }

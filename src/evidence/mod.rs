@@ -4,3 +4,4 @@
 //! connections wait to be accepted.
 
 pub mod port;
+pub mod proc;

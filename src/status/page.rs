@@ -3,7 +3,7 @@
 
 use super::snapshot::{ReplicaStatus, Snapshot};
 use crate::{domain::moment::Spoken, notify::text};
-use std::{fmt::Write, time::Duration};
+use std::time::Duration;
 
 /// A name is given so much room; longer ones push the rest to the right.
 const NAME_WIDTH: usize = 24;
@@ -11,8 +11,10 @@ const NAME_WIDTH: usize = 24;
 /// Says it.
 pub fn page(snapshot: &Snapshot) -> String {
     let mut page = String::new();
-    // Writing to a string can't fail.
-    let mut line = |text: String| drop(writeln!(page, "{text}"));
+    let mut line = |text: String| {
+        page.push_str(&text);
+        page.push('\n');
+    };
     if !snapshot.messages_reach_somebody {
         line("MESSAGES REACH NOBODY: no sink has confirmed a message yet".to_owned());
     }
@@ -20,12 +22,23 @@ pub fn page(snapshot: &Snapshot) -> String {
         line(format!("! {}", clean(problem)));
     }
     for incident in &snapshot.incidents {
-        let since = Duration::from_millis(u64::try_from(snapshot.at_ms - incident.since_ms).unwrap_or(0));
+        let since =
+            Duration::from_millis(u64::try_from(snapshot.at_ms - incident.since_ms).unwrap_or(0));
         let since = Spoken(Duration::from_secs(since.as_secs()));
-        line(format!("{} #{}: {} ({}, for {since})", incident.severity, incident.id, clean(&incident.headline), incident.stage));
+        line(format!(
+            "{} #{}: {} ({}, for {since})",
+            incident.severity,
+            incident.id,
+            clean(&incident.headline),
+            incident.stage
+        ));
     }
     let healthy = snapshot.replicas.iter().filter(|replica| replica.verdict == "healthy").count();
-    line(format!("{}: watching {}, {healthy} healthy", clean(&snapshot.host), snapshot.replicas.len()));
+    line(format!(
+        "{}: watching {}, {healthy} healthy",
+        clean(&snapshot.host),
+        snapshot.replicas.len()
+    ));
     for replica in &snapshot.replicas {
         line(replica_line(replica));
     }
@@ -35,7 +48,8 @@ pub fn page(snapshot: &Snapshot) -> String {
             (None, true) => "proven".to_owned(),
             (None, false) => "not proven yet".to_owned(),
         };
-        let waiting = if sink.waiting > 0 { format!(", {} waiting", sink.waiting) } else { String::new() };
+        let waiting =
+            if sink.waiting > 0 { format!(", {} waiting", sink.waiting) } else { String::new() };
         line(format!("  sink {}: {state}{waiting}", clean(&sink.name)));
     }
     page
@@ -43,9 +57,11 @@ pub fn page(snapshot: &Snapshot) -> String {
 
 fn replica_line(replica: &ReplicaStatus) -> String {
     let span = Spoken(Duration::from_secs(replica.verdict_for_ms / 1000));
-    let mut text = format!("  {:NAME_WIDTH$} {:<10} for {span}", clean(&replica.name), replica.verdict);
+    let mut text =
+        format!("  {:NAME_WIDTH$} {:<10} for {span}", clean(&replica.name), replica.verdict);
     if replica.restarts_spent > 0 {
-        text += &format!("; {} of {} restarts spent", replica.restarts_spent, replica.restarts_allowed);
+        text +=
+            &format!("; {} of {} restarts spent", replica.restarts_spent, replica.restarts_allowed);
     }
     if replica.in_hand {
         text += "; being restarted";
@@ -64,5 +80,5 @@ fn replica_line(replica: &ReplicaStatus) -> String {
 
 /// Text from outside must not move the cursor.
 fn clean(text: &str) -> String {
-    text::line(text)
+    text::one_line(text)
 }

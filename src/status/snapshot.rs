@@ -93,7 +93,8 @@ impl Snapshot {
             problems.push(format!("the container engine can't be asked: {why}"));
         }
         if let Some(why) = &view.store_problem {
-            problems.push(format!("what is done can't be recorded, so nothing is restarted: {why}"));
+            problems
+                .push(format!("what is done can't be recorded, so nothing is restarted: {why}"));
         }
         if view.brake {
             problems.push("much fails at once: restarts are held back on this host".to_owned());
@@ -115,7 +116,8 @@ impl Snapshot {
             restarts_allowed: replica.spent.1,
             could_not_look: replica.could_not_look.clone(),
         });
-        let incidents = view.incidents.iter().filter(|incident| incident.story.stage != Stage::Resolved);
+        let incidents =
+            view.incidents.iter().filter(|incident| incident.story.stage != Stage::Resolved);
         let incidents = incidents.map(|incident| IncidentStatus {
             id: incident.id.0,
             service: incident.key.service.as_ref().map(ToString::to_string),
@@ -140,7 +142,10 @@ impl Snapshot {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             at_ms: view.now.wall.0,
             host: host.to_owned(),
-            messages_reach_somebody: view.sinks.iter().any(|sink| sink.proven && sink.broken.is_none()),
+            messages_reach_somebody: view
+                .sinks
+                .iter()
+                .any(|sink| sink.proven && sink.broken.is_none()),
             problems,
             replicas: replicas.collect(),
             incidents: incidents.collect(),

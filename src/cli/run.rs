@@ -1,0 +1,354 @@
+//! `defib run`: builds the world out of the config and runs the daemon in it until a signal ends it.
+//!
+//! What can't be had at the start is said and gone without, wherever watching can still go on: no engine yet, no state
+//! directory, no control socket. Only what makes the daemon wrong ends it: a config with errors, and a second daemon on the
+//! same state.
+
+use crate::{
+    chronicle::Chronicle,
+    clock::{Clock, HostClock},
+    config::{self, Config, ConfigError, problem::Style},
+    daemon::{self, Order, World},
+    docker::{
+        adapter::DockerEngine,
+        address::{AddressError, EngineAddress},
+        port::Engine,
+    },
+    domain::{
+        name::{HostName, Seq, SinkName},
+        observation::Observation,
+        record::Record,
+    },
+    evidence::proc::ProcReader,
+    journal::{entry::Origin, segment::Bounds, writer::Journal},
+    notify::{self, config::Surroundings, http::HttpClient, port::Sink},
+    operator::socket,
+    probe::{http::HttpProber, scheduler::POOL},
+    resolve::Resolver,
+    store::{
+        absent::AbsentStore,
+        port::Store,
+        problem::StoreProblem,
+        sqlite::{ANSWERS, SqliteStore},
+    },
+    tasks::Tasks,
+};
+use std::{
+    collections::BTreeMap,
+    error::Error,
+    fmt,
+    io::{self, IsTerminal, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use tokio::{
+    runtime::{Builder, Runtime},
+    signal::unix::{SignalKind, signal},
+    sync::mpsc,
+};
+
+/// Orders that wait for the loop.
+const ORDERS: usize = 16;
+
+/// The switch that needs neither daemon nor disk.
+const HOLD: &str = "hold";
+
+/// What was asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The config; `None`: every container with a healthcheck, told to the terminal.
+    pub config: Option<PathBuf>,
+    /// Decide, record and tell; touch nothing.
+    pub dry_run: bool,
+    /// The engine's address, where said.
+    pub engine: Option<String>,
+    /// `DOCKER_HOST`.
+    pub docker_host: Option<String>,
+    /// Where state is kept, where said; else as the config says, else `/var/lib/defib`.
+    pub state_dir: Option<PathBuf>,
+    /// Where the control socket and the `hold` file are.
+    pub runtime_dir: PathBuf,
+}
+
+/// Why the daemon could not run.
+#[derive(Debug)]
+pub enum RunProblem {
+    /// The config can't be used.
+    Config(ConfigError),
+    /// The engine's address is none.
+    Address(AddressError),
+    /// Another daemon owns the state directory.
+    AnotherDaemon(StoreProblem),
+    /// The system refuses what every process needs.
+    System(io::Error),
+}
+
+impl fmt::Display for RunProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(ConfigError::Invalid(problems)) => {
+                f.write_str(problems.render(Style::Plain).trim_end())
+            }
+            Self::Config(error) => write!(f, "{error}"),
+            Self::Address(error) => write!(f, "{error}"),
+            Self::AnotherDaemon(problem) => write!(f, "{problem}"),
+            Self::System(_) => {
+                f.write_str("failed to start: the system refuses threads, signals or sockets")
+            }
+        }
+    }
+}
+
+impl Error for RunProblem {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Config(error) => error.source(),
+            Self::Address(error) => error.source(),
+            Self::AnotherDaemon(problem) => problem.source(),
+            Self::System(error) => Some(error),
+        }
+    }
+}
+
+impl From<io::Error> for RunProblem {
+    fn from(error: io::Error) -> Self {
+        Self::System(error)
+    }
+}
+
+/// Runs until SIGTERM or SIGINT.
+///
+/// # Errors
+/// See [`RunProblem`].
+pub fn run(request: &Request) -> Result<(), RunProblem> {
+    let host = super::host_name();
+    let config = read_config(request, &host)?;
+    let address = EngineAddress::choose(
+        request.engine.as_deref().or(config.engine.as_deref()),
+        request.docker_host.as_deref(),
+        |path| path.exists(),
+    )
+    .map_err(RunProblem::Address)?;
+    let clock: Arc<dyn Clock> = Arc::new(HostClock::new());
+    let workers =
+        Builder::new_multi_thread().worker_threads(2).thread_name("worker").enable_all().build()?;
+    let tasks = Tasks::on(workers.handle().clone());
+    let state_dir = request
+        .state_dir
+        .clone()
+        .or_else(|| config.state_dir.clone())
+        .unwrap_or_else(|| PathBuf::from("/var/lib/defib"));
+    let (answers, answered) = mpsc::channel(ANSWERS);
+    let kept = open_store(&state_dir, &clock, answers)?;
+    let journal = begin_journal(&state_dir, &host, &clock);
+    let sinks = build_sinks(&config, &clock)?;
+    let (orders, taken) = mpsc::channel(ORDERS);
+    {
+        let _entered = workers.enter();
+        if let Err(problem) =
+            socket::serve(&request.runtime_dir, host.to_string(), orders.clone(), &tasks)
+        {
+            tracing::error!("{problem}: {}", problem.cause());
+        }
+        heed_signals(request, &host, &clock, orders, &tasks)?;
+    }
+    say_what_is_ahead(&config, &address);
+    let world = World {
+        clock,
+        tasks,
+        engine: Arc::new(DockerEngine::new(&address)) as Arc<dyn Engine>,
+        prober: Arc::new(HttpProber::new(Arc::new(Resolver::system()))),
+        pool: POOL,
+        evidence: Arc::new(ProcReader),
+        sinks,
+        store: kept.store,
+        answers: answered,
+        records: kept.records,
+        last: kept.last,
+        policy: Arc::new(config.policy),
+        orders: taken,
+        hold: hold_file(request.runtime_dir.join(HOLD)),
+        witness: Box::new(Chronicle::new(journal)),
+        seed: seed(&host),
+    };
+    // The loop is alone on its thread; everything that waits for something outside runs on the workers.
+    let alone = Builder::new_current_thread().enable_time().build()?;
+    alone.block_on(daemon::run(world));
+    end(workers);
+    Ok(())
+}
+
+fn read_config(request: &Request, host: &HostName) -> Result<Config, RunProblem> {
+    let mut config = match &request.config {
+        None => Config::without_config(host),
+        Some(path) => {
+            let loaded = config::load(path, host).map_err(RunProblem::Config)?;
+            if !loaded.warnings.is_empty() {
+                tracing::warn!(
+                    "the config has warnings:\n{}",
+                    loaded.warnings.render(Style::Plain).trim_end()
+                );
+            }
+            loaded.config
+        }
+    };
+    config.policy.dry_run |= request.dry_run;
+    Ok(config)
+}
+
+/// What the store had.
+struct Kept {
+    store: Box<dyn Store>,
+    records: Vec<Record>,
+    last: Seq,
+}
+
+fn open_store(
+    dir: &Path,
+    clock: &Arc<dyn Clock>,
+    answers: mpsc::Sender<Observation>,
+) -> Result<Kept, RunProblem> {
+    match SqliteStore::open(dir, Arc::clone(clock), answers.clone()) {
+        Ok(opened) => {
+            if let Some(aside) = &opened.damaged {
+                tracing::error!(
+                    "the state was damaged: it is kept as {}, and begun anew; budgets and open incidents of before are not known",
+                    aside.display()
+                );
+            }
+            for record in &opened.undecodable {
+                tracing::error!("a record could not be read and was put aside: {record:?}");
+            }
+            Ok(Kept {
+                store: Box::new(opened.store),
+                records: opened.records,
+                last: opened.last_seq,
+            })
+        }
+        Err(problem) if problem.another_daemon_owns_it() => Err(RunProblem::AnotherDaemon(problem)),
+        Err(problem) => {
+            let reason = match problem.source() {
+                Some(source) => format!("{problem}: {source}"),
+                None => problem.to_string(),
+            };
+            tracing::error!("{reason}; watching and telling go on, nothing is restarted");
+            Ok(Kept {
+                store: Box::new(AbsentStore::because(reason, answers)),
+                records: Vec::new(),
+                last: Seq(0),
+            })
+        }
+    }
+}
+
+fn begin_journal(state_dir: &Path, host: &HostName, clock: &Arc<dyn Clock>) -> Option<Journal> {
+    let origin = Origin { host: host.clone(), boot_id: clock.boot_id(), started: clock.now() };
+    let begun = Journal::begin(&state_dir.join("journal"), origin, Bounds::default());
+    begun
+        .inspect_err(|error| {
+            tracing::error!("the journal can't be written: {error}; this run can't be replayed")
+        })
+        .ok()
+}
+
+fn build_sinks(
+    config: &Config,
+    clock: &Arc<dyn Clock>,
+) -> Result<BTreeMap<SinkName, Arc<dyn Sink>>, RunProblem> {
+    let surroundings = Surroundings {
+        clock: Arc::clone(clock),
+        tz: jiff::tz::TimeZone::system(),
+        http: HttpClient::new(None)
+            .map_err(|problem| RunProblem::System(io::Error::other(problem)))?,
+        terminal: Arc::new(|| Box::new(io::stdout()) as Box<dyn Write + Send>),
+    };
+    let mut sinks = BTreeMap::new();
+    for named in &config.sinks {
+        let sink = notify::config::build(&named.name, with_colours(&named.config), &surroundings)
+            .map_err(|problem| RunProblem::System(problem.source))?;
+        sinks.insert(named.name.clone(), sink);
+    }
+    Ok(sinks)
+}
+
+/// Colours where a person looks on.
+fn with_colours(config: &notify::config::SinkConfig) -> notify::config::SinkConfig {
+    match config {
+        notify::config::SinkConfig::Terminal { .. } if io::stdout().is_terminal() => {
+            notify::config::SinkConfig::Terminal { style: notify::plain::Style::Coloured }
+        }
+        other => other.clone(),
+    }
+}
+
+/// SIGTERM and SIGINT end, SIGHUP reloads.
+fn heed_signals(
+    request: &Request,
+    host: &HostName,
+    clock: &Arc<dyn Clock>,
+    orders: mpsc::Sender<Order>,
+    tasks: &Tasks,
+) -> io::Result<()> {
+    let (mut term, mut interrupt, mut hangup) = (
+        signal(SignalKind::terminate())?,
+        signal(SignalKind::interrupt())?,
+        signal(SignalKind::hangup())?,
+    );
+    let (request, host, clock) = (request.clone(), host.clone(), Arc::clone(clock));
+    tasks.spawn("signals", async move {
+        loop {
+            let order = tokio::select! {
+                _ = term.recv() => Some(Order::Stop),
+                _ = interrupt.recv() => Some(Order::Stop),
+                _ = hangup.recv() => reload(&request, &host, &clock),
+            };
+            if let Some(order) = order
+                && orders.send(order).await.is_err()
+            {
+                return;
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Reads the config again. One with errors changes nothing.
+fn reload(request: &Request, host: &HostName, clock: &Arc<dyn Clock>) -> Option<Order> {
+    let read = read_config(request, host).and_then(|config| {
+        let sinks = build_sinks(&config, clock)?;
+        Ok(Order::Reload { policy: Arc::new(config.policy), sinks })
+    });
+    match read {
+        Ok(order) => {
+            tracing::info!("the config was read again");
+            Some(order)
+        }
+        Err(problem) => {
+            tracing::error!("the config was not taken; the one of before stays:\n{problem}");
+            None
+        }
+    }
+}
+
+/// One stat a turn: the switch has to work at once.
+fn hold_file(path: PathBuf) -> Box<dyn FnMut() -> bool + Send> {
+    // A path that can't be looked at is no order to hold.
+    Box::new(move || path.try_exists().unwrap_or(false))
+}
+
+fn say_what_is_ahead(config: &Config, address: &EngineAddress) {
+    let sinks: Vec<&str> = config.sinks.iter().map(|sink| sink.name.as_str()).collect();
+    tracing::info!(engine = %address, sinks = sinks.join(", "), services = config.policy.services.len(),
+        "watching{}", if config.policy.dry_run { " (dry run: nothing is touched)" } else { "" });
+}
+
+/// What spreads is the same after every start, and different from host to host.
+fn seed(host: &HostName) -> u64 {
+    crate::domain::hash::fnv1a(&[host.as_str().as_bytes()])
+}
+
+/// Ends what is left within a second.
+fn end(workers: Runtime) {
+    workers.shutdown_timeout(std::time::Duration::from_secs(1));
+    tracing::info!("ended");
+}
