@@ -182,6 +182,13 @@ fn say(record: &DecisionRecord) {
                 attempt = attempt.0,
                 "{who}: the engine refuses to act: {why}"
             ),
+            Ending::Interrupted => {
+                tracing::warn!(
+                    service,
+                    attempt = attempt.0,
+                    "{who}: the restart was interrupted before it was begun; judging anew"
+                );
+            }
             Ending::Gone => {
                 tracing::info!(service, attempt = attempt.0, "{who} was removed meanwhile")
             }

@@ -166,6 +166,7 @@ impl Domain {
             | Ending::Gone
             | Ending::NotOurs(_)
             | Ending::Abandoned(_)
+            | Ending::Interrupted
             | Ending::Refused(_) => {
                 engaged.trial = None;
                 engaged.last = self.now;

@@ -117,7 +117,8 @@ impl Domain {
     fn row_seen(&mut self, row: Listed) {
         match self.containers.get(&row.id).cloned() {
             None => {
-                self.containers.insert(row.id.clone(), Holder::Pending);
+                let holder = self.known_by_row(&row).map_or(Holder::Pending, Holder::Replica);
+                self.containers.insert(row.id.clone(), holder);
                 self.looking.want(&row.id);
             }
             Some(Holder::Pending | Holder::Foreign) => {}
@@ -132,6 +133,29 @@ impl Domain {
                 }
             }
         }
+    }
+
+    /// A container of a service of the config is a replica before it was ever inspected: one that can't be must not be
+    /// passed over in silence.
+    fn known_by_row(&mut self, row: &Listed) -> Option<ReplicaName> {
+        let traits = Traits {
+            name: &row.name,
+            image: &row.image,
+            labels: &row.labels,
+            has_healthcheck: false,
+        };
+        let Belonging::Listed(policy) = belonging(&self.policy, traits) else {
+            return None;
+        };
+        let name = replica_name(&row.name, &row.labels);
+        if self.replicas.contains_key(&name) {
+            return None;
+        }
+        let mut replica = Replica::new(name.clone(), policy, true, self.now);
+        replica.kept.container = Some(row.id.clone());
+        self.replicas.insert(name.clone(), replica);
+        self.agenda.touch(Owner::Replica(name.clone()));
+        Some(name)
     }
 
     fn unhealthy_listed(&mut self, containers: &[ContainerId]) {
@@ -196,6 +220,7 @@ impl Domain {
                     replica.could_not_look = Some((since, why.clone()));
                 }
                 self.attempt_input(&name, Input::Unseen(why));
+                self.agenda.touch(Owner::Replica(name));
             }
         }
     }

@@ -400,6 +400,11 @@ impl Domain {
                     self.host.refused(self.now, why.clone());
                 }
             }
+            Ending::Interrupted => {
+                if let Some(trouble) = &mut replica.kept.trouble {
+                    trouble.attempts = trouble.attempts.saturating_sub(1);
+                }
+            }
             Ending::Gone => replica.kept.spending.last = Some(stamp),
         }
         self.trial_ended(&replica.kept.name, &ending);

@@ -30,6 +30,9 @@ pub const INSPECT_WITHIN: Duration = Duration::from_secs(6);
 /// The engine needs up to 12 s beyond a container's stop timeout to kill it directly (moby 41352), and some to start it.
 pub const BEYOND_STOP: Duration = Duration::from_secs(22);
 
+/// Beyond its stop timeout a container that the engine was told to stop has ended after this, or never does.
+pub const STOPPED_WITHIN: Duration = Duration::from_secs(14);
+
 /// Without a stop timeout of its own a container is given this by the engine.
 pub const ENGINE_STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -61,8 +64,8 @@ pub struct Attempt {
     pub intent_at: Option<EngineMs>,
     /// Whether it may be killed (S12).
     pub may_kill: bool,
-    /// Whether it was picked up after a restart of ours, so that what the rung did is not known.
-    pub resumed: bool,
+    /// When it was picked up after a restart of ours, if it was: what the rung did is not known then.
+    pub resumed: Option<Moment>,
     /// What each rung came to, in words.
     pub outcomes: Vec<String>,
     /// What was found from outside.
@@ -183,6 +186,8 @@ pub enum Ending {
     NotCured(String),
     /// Nothing was done, and nothing was spent.
     Abandoned(Hold),
+    /// A restart of ours came between the intent and the act: nothing was done, as far as can be seen. It stays spent.
+    Interrupted,
     /// Nothing was done: the engine refuses (403).
     Refused(String),
     /// It is not there any more.
@@ -210,7 +215,7 @@ impl Attempt {
             stop_timeout: stop_timeout.unwrap_or(ENGINE_STOP_TIMEOUT),
             intent_at: None,
             may_kill,
-            resumed: false,
+            resumed: None,
             outcomes: Vec::new(),
             findings: Vec::new(),
         }
@@ -218,14 +223,14 @@ impl Attempt {
 
     /// Picked up after a restart of ours. What was not recorded as intended was not done; what was, may have been.
     pub(crate) fn resume(&mut self, now: Moment) -> Vec<Output> {
-        self.resumed = true;
+        self.resumed = Some(now);
         match &self.phase {
             Phase::Spent { .. } | Phase::Evidence | Phase::Inspecting => {
                 vec![Output::End(Ending::Abandoned(Hold::Settling(super::hold::Settle::OwnStart)))]
             }
             Phase::Intent { rung, .. } | Phase::Acting { rung } | Phase::Observing { rung, .. } => {
-                let rung = *rung;
-                self.enter(Phase::Observing { rung, report: Report::NoAnswer }, now);
+                // The phase goes on since the intent: from then on the engine may have been at it.
+                self.phase = Phase::Observing { rung: *rung, report: Report::NoAnswer };
                 vec![Output::Inspect]
             }
             Phase::Verifying { .. } => Vec::new(),
@@ -256,10 +261,13 @@ impl Attempt {
             Phase::Evidence => EVIDENCE_WITHIN + ANSWER_SLACK,
             Phase::Inspecting => INSPECT_WITHIN + ANSWER_SLACK,
             Phase::Acting { rung } => self.act_within(*rung) + ANSWER_SLACK,
-            Phase::Observing { rung, .. } if self.resumed => {
-                self.act_within(*rung) + OBSERVE_WITHIN
-            }
-            Phase::Observing { .. } => OBSERVE_WITHIN,
+            Phase::Observing { .. } => match self.resumed {
+                None => OBSERVE_WITHIN,
+                Some(resumed) => {
+                    let stopped_by = self.phase_since.awake + self.stop_timeout + STOPPED_WITHIN;
+                    return stopped_by.max(resumed.awake + OBSERVE_WITHIN);
+                }
+            },
             Phase::Verifying { within, .. } => *within,
         };
         self.phase_since.awake + within
@@ -465,16 +473,14 @@ impl Attempt {
                 vec![Output::Record]
             }
             ContainerState::Running if final_look => match (rung, self.may_kill, self.resumed) {
-                (Rung::Restart, _, true) => self.end(Ending::NotCured(
-                    "the restart was interrupted before it began".to_owned(),
-                )),
-                (Rung::Restart, true, false) => {
+                (Rung::Restart, _, Some(_)) => self.end(Ending::Interrupted),
+                (Rung::Restart, true, None) => {
                     self.outcomes
                         .push(format!("restart: the stop did not end it ({})", words(report)));
                     self.enter(Phase::Intent { rung: Rung::Kill, seq }, now);
                     vec![Output::Record]
                 }
-                (Rung::Restart, false, false) => self.end(Ending::NotCured(format!(
+                (Rung::Restart, false, None) => self.end(Ending::NotCured(format!(
                     "the stop did not end it ({}); it is not killed",
                     words(report)
                 ))),
@@ -490,7 +496,7 @@ impl Attempt {
                 let again = match rung {
                     Rung::Restart | Rung::Kill => true,
                     // A start that was refused is not repeated within one attempt.
-                    Rung::Start => self.resumed && *report == Report::NoAnswer,
+                    Rung::Start => self.resumed.is_some() && *report == Report::NoAnswer,
                 };
                 // While the engine may still be at it, its own start is awaited: that follows the stop at once.
                 let stood_for = inspection
@@ -515,7 +521,7 @@ impl Attempt {
                         word(rung),
                         words(report)
                     ));
-                    self.resumed = false;
+                    self.resumed = None;
                     self.enter(Phase::Intent { rung: Rung::Start, seq }, now);
                     vec![Output::Record]
                 } else if again || !final_look {
