@@ -3,8 +3,8 @@
 //! Observations go in with their moment, a [`Batch`] of records and effects comes out. There is no clock, file, network,
 //! environment, async or randomness in here: what a run decided can be decided again from what it saw.
 //!
-//! Each thing that thinks has an owner ([`agenda::Owner`]) and several small machines, composed in one order, in
-//! [`Domain::think`]: a replica's lifecycle → evidence → verdict → trouble → attempt → gates, then its service's incidents,
+//! Each thing that thinks has an owner (`agenda::Owner`) and several small machines, composed in one order, in
+//! `Domain::think`: a replica's lifecycle → evidence → verdict → trouble → attempt → gates, then its service's incidents,
 //! then what each sink is owed. `docs/STATES.md` has their tables.
 
 mod agenda;

@@ -91,7 +91,7 @@ serial! {
     AttemptId
 }
 serial! {
-    /// One incident. Its stable key is in [`super::record::IncidentRecord`].
+    /// One incident. Its stable key is [`super::telling::IncidentKey`].
     IncidentId
 }
 serial! {

@@ -58,7 +58,7 @@ impl Segments {
         Self { dir, bounds, origin, closed: BTreeMap::new(), open: None, is_listed: false }
     }
 
-    /// Appends a line made by [`line`].
+    /// Appends a line made by [`line()`].
     pub(super) fn append(&mut self, line: &[u8]) -> io::Result<()> {
         let length = line.len() as u64;
         let mut open = match self.open.take() {

@@ -1,6 +1,6 @@
 //! One trouble of one service, or of the host, as people hear of it: from open to resolved.
 //!
-//! Its owner says each time it thinks what the matter looks like now (a [`Picture`], or none); the incident turns that into
+//! Its owner says each time it thinks what the matter looks like now (a `Picture`, or none); the incident turns that into
 //! a story that only moves on: a level is never lowered, a recovery that did not hold is not told a second time, and what
 //! is open is reminded of (P3).
 
