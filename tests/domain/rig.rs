@@ -81,6 +81,7 @@ pub struct Rig {
     pub store_works: bool,
     pub store_answers: bool,
     pub engine_works: bool,
+    pub inspects_work: bool,
     pub act_outcome: Option<ActOutcome>,
     pub sink: BTreeMap<SinkName, VecDeque<DeliveryOutcome>>,
     pub acts: Vec<(u64, ActOrder)>,
@@ -208,6 +209,7 @@ impl Rig {
             store_works: true,
             store_answers: true,
             engine_works: true,
+            inspects_work: true,
             act_outcome: None,
             sink: BTreeMap::new(),
             acts: Vec::new(),
@@ -426,6 +428,7 @@ impl Rig {
                 self.inspects += 1;
                 let found = self.containers.values().find(|c| c.id == container.as_str());
                 let answer = match found {
+                    _ if !self.inspects_work => Err(LookFailure::TimedOut(seconds(5))),
                     _ if !self.engine_works => Err(LookFailure::Unreachable("refused".to_owned())),
                     Some(found) => Ok(Box::new(inspection(found, self.now))),
                     None => Err(LookFailure::NoSuchContainer),
