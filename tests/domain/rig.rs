@@ -87,6 +87,8 @@ pub struct Rig {
     pub acts: Vec<(u64, ActOrder)>,
     pub sent: Vec<(u64, SinkName, Message)>,
     pub decisions: Vec<(u64, Decision)>,
+    /// Everything that was observed.
+    pub observed: Vec<(Moment, Observation)>,
     pub inspects: u64,
     pub lists: u64,
 }
@@ -188,6 +190,7 @@ fn engine_time(at: u64) -> EngineMs {
 
 impl Rig {
     pub fn new(policy: Policy) -> Self {
+        let policy_of_rig = policy.clone();
         let (domain, batch) = Domain::restore(
             Arc::new(policy.clone()),
             BootId("boot".into()),
@@ -215,6 +218,7 @@ impl Rig {
             acts: Vec::new(),
             sent: Vec::new(),
             decisions: Vec::new(),
+            observed: vec![(moment(0, 0), Observation::PolicyLoaded(Arc::new(policy_of_rig)))],
             inspects: 0,
             lists: 0,
         };
@@ -356,6 +360,7 @@ impl Rig {
     }
 
     pub fn step(&mut self, observation: Observation) {
+        self.observed.push((moment(self.now, self.wall_offset), observation.clone()));
         let batch = self.domain.step(moment(self.now, self.wall_offset), observation);
         self.carry_out(batch);
     }
