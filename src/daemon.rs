@@ -125,6 +125,8 @@ pub async fn run(world: World) {
         seed,
     } = world;
     let start = clock.now();
+    // A replay begins with the policy.
+    witness.observed(start, &Observation::PolicyLoaded(Arc::clone(&policy)));
     let (domain, batch) = Domain::restore(policy, clock.boot_id(), records, last, start);
     let hands = Hands::new(
         Arc::clone(&clock),

@@ -152,7 +152,7 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
         }
         heed_signals(request, &host, &clock, orders, &tasks)?;
     }
-    say_what_is_ahead(&config, &address);
+    say_what_is_ahead(&config, &address, &kept.records);
     let world = World {
         clock,
         tasks,
@@ -336,10 +336,19 @@ fn hold_file(path: PathBuf) -> Box<dyn FnMut() -> bool + Send> {
     Box::new(move || path.try_exists().unwrap_or(false))
 }
 
-fn say_what_is_ahead(config: &Config, address: &EngineAddress) {
+fn say_what_is_ahead(config: &Config, address: &EngineAddress, records: &[Record]) {
     let sinks: Vec<&str> = config.sinks.iter().map(|sink| sink.name.as_str()).collect();
-    tracing::info!(engine = %address, sinks = sinks.join(", "), services = config.policy.services.len(),
-        "watching{}", if config.policy.dry_run { " (dry run: nothing is touched)" } else { "" });
+    let dry = if config.policy.dry_run { " (dry run: nothing is touched)" } else { "" };
+    tracing::info!(
+        engine = %address,
+        sinks = sinks.join(", "),
+        services = config.policy.services.len(),
+        "watching{dry}"
+    );
+    let proven = records.iter().any(|record| matches!(record, Record::Sink(sink) if sink.proven));
+    if !proven {
+        tracing::warn!("MESSAGES REACH NOBODY as far as is known: no sink has confirmed one yet");
+    }
 }
 
 /// What spreads is the same after every start, and different from host to host.

@@ -11,5 +11,6 @@ mod coalesce;
 pub mod entry;
 pub mod reader;
 mod redact;
+pub mod replay;
 pub mod segment;
 pub mod writer;

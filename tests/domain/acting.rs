@@ -462,3 +462,19 @@ fn a_quiet_host_costs_few_questions() {
     let asked = (rig.inspects - inspects) + (rig.lists - lists);
     assert!(asked <= 100, "{asked} questions in ten minutes");
 }
+
+#[test]
+fn what_can_not_be_inspected_is_held_and_not_tried_again_and_again() {
+    let mut rig = settled(vec![probed("web")], "web");
+    rig.inspects_work = false;
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(300));
+    let spent =
+        rig.decisions.iter().filter(|(_, decision)| matches!(decision, Decision::Spent(_))).count();
+    assert!(rig.acts.is_empty());
+    assert_eq!(spent, 1, "{:?}", rig.holds());
+    assert_eq!(rig.holds().last(), Some(&"could_not_look"));
+    rig.inspects_work = true;
+    rig.run(seconds(60));
+    assert_eq!(restarts(&rig), 1);
+}

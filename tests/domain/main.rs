@@ -12,5 +12,6 @@
 )]
 
 mod acting;
+mod replay;
 mod rig;
 mod telling;

@@ -81,11 +81,14 @@ pub struct Rig {
     pub store_works: bool,
     pub store_answers: bool,
     pub engine_works: bool,
+    pub inspects_work: bool,
     pub act_outcome: Option<ActOutcome>,
     pub sink: BTreeMap<SinkName, VecDeque<DeliveryOutcome>>,
     pub acts: Vec<(u64, ActOrder)>,
     pub sent: Vec<(u64, SinkName, Message)>,
     pub decisions: Vec<(u64, Decision)>,
+    /// Everything that was observed.
+    pub observed: Vec<(Moment, Observation)>,
     pub inspects: u64,
     pub lists: u64,
 }
@@ -187,6 +190,7 @@ fn engine_time(at: u64) -> EngineMs {
 
 impl Rig {
     pub fn new(policy: Policy) -> Self {
+        let policy_of_rig = policy.clone();
         let (domain, batch) = Domain::restore(
             Arc::new(policy.clone()),
             BootId("boot".into()),
@@ -208,11 +212,13 @@ impl Rig {
             store_works: true,
             store_answers: true,
             engine_works: true,
+            inspects_work: true,
             act_outcome: None,
             sink: BTreeMap::new(),
             acts: Vec::new(),
             sent: Vec::new(),
             decisions: Vec::new(),
+            observed: vec![(moment(0, 0), Observation::PolicyLoaded(Arc::new(policy_of_rig)))],
             inspects: 0,
             lists: 0,
         };
@@ -354,6 +360,7 @@ impl Rig {
     }
 
     pub fn step(&mut self, observation: Observation) {
+        self.observed.push((moment(self.now, self.wall_offset), observation.clone()));
         let batch = self.domain.step(moment(self.now, self.wall_offset), observation);
         self.carry_out(batch);
     }
@@ -426,6 +433,7 @@ impl Rig {
                 self.inspects += 1;
                 let found = self.containers.values().find(|c| c.id == container.as_str());
                 let answer = match found {
+                    _ if !self.inspects_work => Err(LookFailure::TimedOut(seconds(5))),
                     _ if !self.engine_works => Err(LookFailure::Unreachable("refused".to_owned())),
                     Some(found) => Ok(Box::new(inspection(found, self.now))),
                     None => Err(LookFailure::NoSuchContainer),

@@ -15,6 +15,9 @@ pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
         // Our own stop is the evidence (S1).
         return None;
     }
+    if scene.replica.could_not_look.is_some() {
+        return Shut::because(Hold::CouldNotLook);
+    }
     match best(scene.replica, scene.now.awake) {
         Case::Good => None,
         Case::NotYet => Shut::because(Hold::Recovered),

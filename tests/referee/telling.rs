@@ -1,0 +1,220 @@
+//! The P rules.
+
+use crate::account::{Condition, Fact, Who};
+use crate::book::{Book, MINUTE, SECOND, message, pass, service, timeout};
+use defib::domain::{
+    message::{IncidentKind, MessageKind, Severity},
+    observation::DeliveryOutcome,
+};
+
+/// A service that may not be restarted and hangs for good at one minute.
+fn fails_for_good() -> Book {
+    let mut watched = service("web");
+    watched.may_act = false;
+    let mut book = Book::of(vec![watched]);
+    book.samples(SECOND, MINUTE, "web", &pass());
+    book.turned(MINUTE, "web", Condition::Failing);
+    book.samples(61 * SECOND, 12 * MINUTE, "web", &timeout());
+    book
+}
+
+#[test]
+fn p2_a_trouble_that_nobody_hears_of_is_seen() {
+    assert_eq!(fails_for_good().broken(12 * MINUTE), vec!["P2", "P9"]);
+}
+
+#[test]
+fn p2_a_page_in_each_sink_is_right() {
+    let mut book = fails_for_good();
+    book.tell(85 * SECOND, "web", MessageKind::Opened, Severity::Page, 1);
+    assert_eq!(book.broken(12 * MINUTE), Vec::<&str>::new());
+}
+
+#[test]
+fn p2_each_sink_counts_by_itself() {
+    let mut book = fails_for_good();
+    let opened = message("web", MessageKind::Opened, Severity::Page, 1);
+    book.send(85 * SECOND, "a", opened, true, Some(DeliveryOutcome::Delivered));
+    assert_eq!(book.broken(12 * MINUTE), vec!["P2", "P9"]);
+}
+
+#[test]
+fn p2_a_sink_that_does_not_work_is_owed_nothing() {
+    let mut book = fails_for_good();
+    let opened = message("web", MessageKind::Opened, Severity::Page, 1);
+    book.send(85 * SECOND, "a", opened, true, Some(DeliveryOutcome::Delivered));
+    let what = "broken".to_owned();
+    book.at(0, Fact::SinkWeather { sink: "b".to_owned(), fine: false, what });
+    assert_eq!(book.broken(12 * MINUTE), Vec::<&str>::new());
+}
+
+#[test]
+fn p9_a_notice_that_never_becomes_a_page_is_seen() {
+    let mut book = fails_for_good();
+    book.tell(85 * SECOND, "web", MessageKind::Opened, Severity::Notice, 1);
+    assert_eq!(book.broken(12 * MINUTE), vec!["P9"]);
+
+    let mut book = fails_for_good();
+    book.tell(85 * SECOND, "web", MessageKind::Opened, Severity::Notice, 1);
+    book.tell(3 * MINUTE, "web", MessageKind::Raised, Severity::Page, 2);
+    assert_eq!(book.broken(12 * MINUTE), Vec::<&str>::new());
+}
+
+#[test]
+fn p9_a_notice_where_a_page_was_asked_for_is_seen() {
+    let mut book = fails_for_good();
+    book.rules.services[0].page_at_once = true;
+    book.tell(85 * SECOND, "web", MessageKind::Opened, Severity::Notice, 1);
+    book.tell(90 * SECOND, "web", MessageKind::Raised, Severity::Page, 2);
+    assert_eq!(book.broken(12 * MINUTE), vec!["P9"]);
+}
+
+/// A service that hangs after ten minutes and is cured by its first restart.
+fn cured(first: Severity) -> Book {
+    let mut book = Book::of(vec![service("web")]);
+    book.samples(SECOND, 10 * MINUTE, "web", &pass());
+    book.turned(10 * MINUTE, "web", Condition::Failing);
+    book.samples(601 * SECOND, 616 * SECOND, "web", &timeout());
+    book.restart(615 * SECOND, "web", true);
+    book.tell(616 * SECOND, "web", MessageKind::Opened, first, 1);
+    book.samples(620 * SECOND, 17 * MINUTE, "web", &pass());
+    book
+}
+
+#[test]
+fn p9_nobody_is_woken_for_what_is_being_cured() {
+    let ended = |mut book: Book| {
+        book.tell(11 * MINUTE, "web", MessageKind::Recovered, Severity::Notice, 2);
+        book.tell(12 * MINUTE, "web", MessageKind::Resolved, Severity::Notice, 3);
+        book.broken(17 * MINUTE)
+    };
+    assert_eq!(ended(cured(Severity::Notice)), Vec::<&str>::new());
+    assert_eq!(ended(cured(Severity::Page)), vec!["P9"]);
+}
+
+#[test]
+fn p3_an_open_that_never_ends_is_seen() {
+    assert_eq!(cured(Severity::Notice).broken(17 * MINUTE), vec!["P3"]);
+}
+
+#[test]
+fn p3_a_resolve_of_what_was_never_told_is_seen() {
+    let mut book = Book::of(vec![service("web")]);
+    book.samples(SECOND, MINUTE, "web", &pass());
+    book.tell(30 * SECOND, "web", MessageKind::Resolved, Severity::Notice, 1);
+    assert_eq!(book.broken(MINUTE), vec!["P3"]);
+}
+
+#[test]
+fn p3_a_resolve_after_an_open_that_may_have_arrived_is_right() {
+    let mut book = Book::of(vec![service("web")]);
+    book.samples(SECOND, MINUTE, "web", &pass());
+    for sink in ["a", "b"] {
+        let lost = Some(DeliveryOutcome::Unknown("timed out".to_owned()));
+        let opened = message("web", MessageKind::Opened, Severity::Notice, 1);
+        book.send(20 * SECOND, sink, opened, false, lost);
+    }
+    book.tell(30 * SECOND, "web", MessageKind::Resolved, Severity::Notice, 2);
+    assert_eq!(book.broken(MINUTE), Vec::<&str>::new());
+}
+
+#[test]
+fn p3_a_resolve_while_it_fails_is_seen() {
+    let mut book = fails_for_good();
+    book.tell(85 * SECOND, "web", MessageKind::Opened, Severity::Page, 1);
+    book.tell(8 * MINUTE, "web", MessageKind::Resolved, Severity::Page, 2);
+    assert!(book.broken(8 * MINUTE + SECOND).contains(&"P3"));
+}
+
+#[test]
+fn p3_missed_is_not_said_to_who_did_not_miss_it() {
+    let mut book = Book::of(vec![service("web")]);
+    book.samples(SECOND, MINUTE, "web", &pass());
+    book.tell(20 * SECOND, "web", MessageKind::Opened, Severity::Notice, 1);
+    book.tell(40 * SECOND, "web", MessageKind::Missed, Severity::Notice, 2);
+    assert_eq!(book.broken(MINUTE), vec!["P3"]);
+}
+
+#[test]
+fn p3_a_reminder_before_its_hour_is_seen() {
+    let mut book = fails_for_good();
+    book.tell(85 * SECOND, "web", MessageKind::Opened, Severity::Page, 1);
+    book.tell(8 * MINUTE, "web", MessageKind::Reminder, Severity::Page, 2);
+    assert_eq!(book.broken(12 * MINUTE), vec!["P3"]);
+}
+
+/// The same message twice to one sink; the first answer was this.
+fn twice(outcome: Option<DeliveryOutcome>, crash: bool, committed: bool) -> Vec<&'static str> {
+    let mut book = fails_for_good();
+    book.tell(85 * SECOND, "web", MessageKind::Opened, Severity::Page, 1);
+    book.send(
+        2 * MINUTE,
+        "a",
+        message("web", MessageKind::Raised, Severity::Page, 7),
+        true,
+        outcome,
+    );
+    if committed {
+        book.commit(121 * SECOND);
+    }
+    if crash {
+        book.crash(122 * SECOND, 125 * SECOND);
+    }
+    let raised = message("web", MessageKind::Raised, Severity::Page, 7);
+    book.send(130 * SECOND, "a", raised, true, Some(DeliveryOutcome::Delivered));
+    let found = book.broken(12 * MINUTE);
+    found.into_iter().filter(|rule| *rule == "P1").collect()
+}
+
+#[test]
+fn p1_a_repeat_of_what_was_confirmed_is_seen() {
+    let unknown = DeliveryOutcome::Unknown("500".to_owned());
+    assert_eq!(twice(Some(DeliveryOutcome::Delivered), false, true), vec!["P1"]);
+    assert_eq!(twice(Some(unknown), false, true), Vec::<&str>::new());
+}
+
+#[test]
+fn p1_a_crash_before_the_answer_was_safe_explains_one_repeat() {
+    assert_eq!(twice(Some(DeliveryOutcome::Delivered), true, false), Vec::<&str>::new());
+    assert_eq!(twice(None, true, false), Vec::<&str>::new());
+    assert_eq!(twice(Some(DeliveryOutcome::Delivered), true, true), vec!["P1"]);
+}
+
+#[test]
+fn p1_a_second_open_of_what_is_open_is_seen() {
+    let mut book = fails_for_good();
+    book.tell(85 * SECOND, "web", MessageKind::Opened, Severity::Page, 1);
+    book.tell(3 * MINUTE, "web", MessageKind::Opened, Severity::Page, 2);
+    assert_eq!(book.broken(12 * MINUTE), vec!["P1"]);
+}
+
+#[test]
+fn p8_an_absence_that_nobody_hears_of_is_seen() {
+    let mut book = Book::of(vec![service("web")]);
+    book.samples(SECOND, MINUTE, "web", &pass());
+    book.died(MINUTE, "web", Who::Itself, 1);
+    assert_eq!(book.broken(5 * MINUTE), vec!["P8"]);
+}
+
+#[test]
+fn p8_a_finished_job_is_owed_nothing() {
+    let mut book = Book::of(vec![service("web")]);
+    book.samples(SECOND, MINUTE, "web", &pass());
+    book.died(MINUTE, "web", Who::Itself, 0);
+    assert_eq!(book.broken(5 * MINUTE), Vec::<&str>::new());
+}
+
+#[test]
+fn p8_told_after_a_minute_is_right_and_before_it_is_not() {
+    for (at, broken) in [(121 * SECOND, vec![]), (80 * SECOND, vec!["P8"])] {
+        let mut book = Book::of(vec![service("web")]);
+        book.samples(SECOND, MINUTE, "web", &pass());
+        book.died(MINUTE, "web", Who::Itself, 1);
+        for sink in ["a", "b"] {
+            let mut down = message("web", MessageKind::Opened, Severity::Page, 1);
+            down.incident_kind = IncidentKind::Down;
+            book.send(at, sink, down, true, Some(DeliveryOutcome::Delivered));
+        }
+        assert_eq!(book.broken(5 * MINUTE), broken);
+    }
+}

@@ -1,0 +1,111 @@
+//! S8: when much fails at once, at most one trial in five minutes.
+//!
+//! Whether much fails is read from what defib had been shown, and only from what must count; so whatever is restarted while
+//! it does was restarted knowingly.
+
+use super::{
+    Violation,
+    evidence::Reading,
+    story::{Act, Span, Story},
+};
+use crate::account::{Condition, Ms, ServiceRule};
+
+/// What was decided before the verdicts came may still be on its way: a commit, an inspect.
+const KNOWN_FOR_MS: Ms = 3_000;
+
+/// Failing that began longer ago is not "at once".
+const ONSET_MS: Ms = 600_000;
+
+/// The first wait after a trial.
+const NEXT_TRIAL_MS: Ms = 300_000;
+
+pub fn judge(story: &Story<'_>) -> Vec<Violation> {
+    let Some((services, percent)) = story.rules.brake else { return Vec::new() };
+    let mut found = Vec::new();
+    let mut trial: Option<&Act<'_>> = None;
+    let mut released: Option<Ms> = None;
+    for act in story.acts.iter().filter(|act| act.restarts()) {
+        let failing: Vec<&str> = story
+            .rules
+            .services
+            .iter()
+            .filter(|service| fails_since_lately(story, service, act))
+            .map(|service| service.name.as_str())
+            .collect();
+        let watched = story
+            .rules
+            .services
+            .iter()
+            .filter(|service| service.healthcheck.is_some() || !service.probes.is_empty())
+            .count();
+        if failing.len() < services || failing.len() * 100 < percent * watched {
+            continue;
+        }
+        // A trial that helped releases the brake for what it had held.
+        if released.is_some_and(|at| act.elapsed - at < ONSET_MS) {
+            continue;
+        }
+        if let Some(last) = trial {
+            let apart = act.elapsed - last.elapsed;
+            let recovered = story
+                .well(last.replica, 0)
+                .iter()
+                .any(|well| well.meets(Span { from: last.at, to: act.at + 1 }));
+            if recovered {
+                released = Some(act.elapsed);
+            } else if last.life == act.life && apart + 1_000 < NEXT_TRIAL_MS {
+                found.push(Violation {
+                    rule: "S8",
+                    at: act.at,
+                    what: format!(
+                        "{} while {} fail, {apart} ms after the restart of {}",
+                        act.told(),
+                        failing.join(", "),
+                        last.replica
+                    ),
+                });
+            }
+        }
+        trial = Some(act);
+    }
+    found
+}
+
+fn fails_since_lately(story: &Story<'_>, service: &ServiceRule, act: &Act<'_>) -> bool {
+    service.replicas.iter().any(|replica| {
+        let failing = story.containers_of(replica).iter().any(|container| {
+            let Some(lived) = container.lived_at(act.at) else { return false };
+            if container.paused_at(act.at) {
+                return false;
+            }
+            let probes = service.probes.iter().filter_map(|probe| {
+                container.probe_streak(service, probe, lived.instance, act.at, Reading::Least)
+            });
+            let health = container.health_streak(lived.instance, act.at, Reading::Least);
+            // Only what this life of defib saw by itself is sure to be known to it.
+            let born = story.life_at(act.at).map_or(Ms::MAX, |life| life.from);
+            probes.chain(health).any(|streak| {
+                streak.first >= born && streak.verdict.saturating_add(KNOWN_FOR_MS) < act.at
+            })
+        });
+        failing && began_lately(story, service, replica, act)
+    })
+}
+
+/// Whether its whole trouble, earlier lives included, began within the last ten minutes.
+fn began_lately(story: &Story<'_>, service: &ServiceRule, replica: &str, act: &Act<'_>) -> bool {
+    let mut began = act.at;
+    for container in story.containers_of(replica) {
+        for (at, condition) in &container.conditions {
+            let bad = *condition == Condition::Failing || *condition == Condition::Wrong;
+            if bad && *at < began {
+                let between = Span { from: *at, to: act.at };
+                // A trouble is over only after it was well for long enough, seen late.
+                if story.longest_well(replica, between, 0) < service.stable_for + 15_000 {
+                    began = *at;
+                }
+            }
+        }
+    }
+    story.elapsed(Span { from: began, to: act.at }) + 5_000 < ONSET_MS
+}

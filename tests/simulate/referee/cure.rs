@@ -1,0 +1,124 @@
+//! The main job: what a restart can cure is restarted. A watchdog that never acts breaks no safety rule; this is the rule
+//! that it breaks.
+//!
+//! Owed only for the first trouble of a replica in a run in which nothing else happens near it: then no budget is spent,
+//! nothing backs off, no brake holds.
+
+use super::{
+    Violation,
+    evidence::Reading,
+    story::{Span, Story},
+};
+use crate::account::{Ms, ServiceRule};
+use defib::domain::message::IncidentKind;
+
+/// From the last failure that was needed to the call: settle (beside it), commit, evidence (3 s), inspect, queue.
+const ACTED_WITHIN_MS: Ms = 45_000;
+
+/// Nothing else may have failed so near.
+const QUIET_MS: Ms = 60_000;
+
+pub fn judge(story: &Story<'_>) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for service in story.rules.services.iter().filter(|service| service.may_act) {
+        for replica in &service.replicas {
+            if let Some(violation) = owed(story, service, replica) {
+                found.push(violation);
+            }
+        }
+    }
+    found
+}
+
+fn owed(story: &Story<'_>, service: &ServiceRule, replica: &str) -> Option<Violation> {
+    // A sibling that is down may hold it, rightly.
+    if story.rules.hands_off || service.min_healthy > 0 {
+        return None;
+    }
+    let since = failing_since(story, service, replica)?;
+    let by = since + service.settle + ACTED_WITHIN_MS;
+    let window = Span { from: since.saturating_sub(QUIET_MS), to: by };
+    let life = story.life_at(since)?;
+    let settled = since > life.from + story.rules.own_start
+        && story.boots.iter().all(|boot| since > boot + story.rules.host_boot);
+    let disturbed = story.store_bad.iter().any(|bad| bad.meets(window))
+        || story.sleeps.iter().any(|sleep| window.holds(sleep.0))
+        || !story.unhindered(Span { from: window.from.max(life.from), to: by })
+        || by > story.end;
+    let others = story.acts.iter().any(|act| act.replica != replica && act.at < by);
+    let others_fail = story.rules.services.iter().any(|other| {
+        other.replicas.iter().any(|name| name != replica && troubled(story, name, window))
+    });
+    // The brake goes by itself only when what made it is long over.
+    let braked = story
+        .sends
+        .iter()
+        .any(|send| send.at <= by && send.message.incident_kind == IncidentKind::Brake);
+    let acted = story.acts.iter().any(|act| act.replica == replica && act.at <= by);
+    let meddled = story.containers_of(replica).iter().any(|container| {
+        container.stops.iter().any(|stop| stop.0 <= by)
+            || container.pauses.iter().any(|pause| pause.from <= by)
+            || container.destroyed.is_some_and(|at| at <= by)
+            || container.instances.iter().any(|lived| lived.span.to < by)
+    });
+    let well = story.shown_well(replica, since, by).is_some();
+    if !settled || disturbed || others || others_fail || braked || acted || meddled || well {
+        return None;
+    }
+    Some(Violation {
+        rule: "CURE",
+        at: by,
+        what: format!(
+            "{replica} fails since {} as a restart cures, nothing stands in the way, and nothing is done",
+            crate::account::Clockface(since)
+        ),
+    })
+}
+
+/// When a replica's first trouble of the run had shown all that its restart needs.
+fn failing_since(story: &Story<'_>, service: &ServiceRule, replica: &str) -> Option<Ms> {
+    let container = *story.containers_of(replica).first()?;
+    let lived = container.instances.first()?;
+    let mut moments: Vec<Ms> = container
+        .samples
+        .iter()
+        .map(|shown| shown.at)
+        .chain(container.inspected.iter().map(|shown| shown.at))
+        .collect();
+    moments.sort_unstable();
+    moments.into_iter().find(|at| {
+        let born = story.life_at(*at).map_or(Ms::MAX, |life| life.from);
+        let probes = service
+            .probes
+            .iter()
+            .filter(|probe| passed_in_life(story, container.replica, &probe.name, *at))
+            .filter_map(|probe| {
+                container.probe_streak(service, probe, lived.instance, *at, Reading::Least)
+            });
+        let health = container.health_streak(lived.instance, *at, Reading::Least);
+        probes.chain(health).any(|streak| {
+            streak.curable
+                && streak.count >= service.restart_after
+                && streak.first >= born
+                && streak.verdict <= *at
+        })
+    })
+}
+
+fn passed_in_life(story: &Story<'_>, replica: &str, probe: &str, at: Ms) -> bool {
+    story.containers_of(replica).iter().flat_map(|container| &container.samples).any(|shown| {
+        shown.at < at
+            && shown.what.probe == probe
+            && super::evidence::says(shown.what) == super::evidence::Says::Pass
+            && story.life_at(at).is_some_and(|life| life.holds(shown.at))
+    })
+}
+
+/// Whether anything but "well" was true of a replica around that time.
+fn troubled(story: &Story<'_>, replica: &str, window: Span) -> bool {
+    story.condition(replica, window.from) != crate::account::Condition::Well
+        || story
+            .containers_of(replica)
+            .iter()
+            .any(|container| container.conditions.iter().any(|turned| window.holds(turned.0)))
+}

@@ -1,0 +1,143 @@
+//! The second half of P3: every open that arrived ends in a resolve once the trouble is over, and no trouble is called over
+//! that goes on.
+
+use super::{
+    Violation,
+    evidence::Reading,
+    story::{Send, Span, Story},
+    told::Standing,
+};
+use crate::account::{Ms, ServiceRule};
+use defib::domain::message::{IncidentKind, MessageKind};
+use std::collections::BTreeMap;
+
+/// From having been well for `stable_for` to the sink's answer: seeing it, `rise`, coalescing, a commit, an attempt.
+const ENDED_WITHIN_MS: Ms = 120_000;
+
+/// See `hearing`.
+const BACKED_OFF_MS: Ms = 330_000;
+
+pub fn judge(story: &Story<'_>) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for service in &story.rules.services {
+        for sink in &story.rules.sinks {
+            must_end(story, service, sink, &mut found);
+        }
+        must_not_end(story, service, &mut found);
+    }
+    found
+}
+
+fn about<'s>(story: &'s Story<'_>, service: &'s ServiceRule) -> impl Iterator<Item = &'s Send<'s>> {
+    story.sends.iter().filter(move |send| {
+        matches!(send.message.incident_kind, IncidentKind::Unhealthy | IncidentKind::Down)
+            && send.message.service.as_ref().is_some_and(|name| name.as_str() == service.name)
+    })
+}
+
+fn must_end(story: &Story<'_>, service: &ServiceRule, sink: &str, found: &mut Vec<Violation>) {
+    let mut standing: BTreeMap<&str, Standing> = BTreeMap::new();
+    for send in about(story, service).filter(|send| send.sink == sink && send.landed.is_some()) {
+        let known = standing.entry(&send.message.key).or_insert(Standing::Closed);
+        *known = known.after(send.message);
+    }
+    let Some(key) = standing.iter().find(|known| *known.1 != Standing::Closed).map(|known| known.0)
+    else {
+        return;
+    };
+    let Some(well_since) = all_well_since(story, service) else { return };
+    let needed = service.stable_for + service.slowest_verdict() + ENDED_WITHIN_MS;
+    let life = story.life_at(story.end.saturating_sub(1)).map_or(story.end, |life| life.from);
+    let owed_from = well_since.max(life);
+    let owed = owed_from + needed <= story.end
+        && story.unhindered(Span { from: owed_from, to: story.end })
+        && story.sink_fine(
+            sink,
+            Span { from: owed_from.min(story.end.saturating_sub(BACKED_OFF_MS)), to: story.end },
+        );
+    if owed {
+        found.push(Violation {
+            rule: "P3",
+            at: story.end,
+            what: format!("{sink} never hears that {key} is over"),
+        });
+    }
+}
+
+/// Since when all replicas of a service have been well without a break, by the truth at the run's end.
+fn all_well_since(story: &Story<'_>, service: &ServiceRule) -> Option<Ms> {
+    let mut since = 0;
+    for replica in &service.replicas {
+        let last = story.well(replica, 0).last().copied()?;
+        if last.to < story.end {
+            return None;
+        }
+        since = since.max(last.from);
+    }
+    Some(since)
+}
+
+/// "Well again" and "over" are lies where a replica failed all the while.
+fn must_not_end(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<Violation>) {
+    let mut judged: Vec<String> = Vec::new();
+    for send in about(story, service) {
+        let spell = match send.message.kind {
+            MessageKind::Recovered => 0,
+            MessageKind::Resolved => service.stable_for.saturating_sub(5_000),
+            MessageKind::Opened
+            | MessageKind::Raised
+            | MessageKind::Reminder
+            | MessageKind::Missed => continue,
+        };
+        // A later attempt, or one that waited for its sink, says what was so when it was decided.
+        let key = send.message.idempotency_key();
+        let first = !judged.contains(&key);
+        judged.push(key);
+        if !first || send.message.incident_kind != IncidentKind::Unhealthy {
+            continue;
+        }
+        let waited = !story.sink_fine(
+            send.sink,
+            Span { from: send.at.saturating_sub(BACKED_OFF_MS), to: send.at + 1 },
+        );
+        if waited {
+            continue;
+        }
+        for replica in &service.replicas {
+            if failed_throughout(story, service, replica, send, spell) {
+                found.push(Violation {
+                    rule: "P3",
+                    at: send.at,
+                    what: format!(
+                        "{} is told {:?} of {} while {replica} fails",
+                        send.sink, send.message.kind, send.message.key
+                    ),
+                });
+            }
+        }
+    }
+}
+
+fn failed_throughout(
+    story: &Story<'_>,
+    service: &ServiceRule,
+    replica: &str,
+    send: &Send<'_>,
+    spell: Ms,
+) -> bool {
+    // 5 s before: the message was decided a little earlier than it was sent.
+    let until = send.at.saturating_sub(5_000);
+    let from = send.at.saturating_sub(spell + 5_000);
+    story.containers_of(replica).iter().any(|container| {
+        let Some(lived) = container.lived_at(send.at) else { return false };
+        let probes = service.probes.iter().filter_map(|probe| {
+            container.probe_streak(service, probe, lived.instance, send.at, Reading::Least)
+        });
+        let health = container.health_streak(lived.instance, send.at, Reading::Least);
+        let born = story.life_at(send.at).map_or(Ms::MAX, |life| life.from);
+        let shown = probes
+            .chain(health)
+            .any(|streak| streak.first >= born && streak.verdict <= from.min(until));
+        shown && !container.paused_at(send.at)
+    })
+}

@@ -1,0 +1,225 @@
+//! P1, P2, P9: who must hear does, in time, in every sink that works; and is not woken for what is being cured.
+//!
+//! Owed only where defib lived all the while, saw the engine, and the sink had worked for long enough that nothing was
+//! still being held back from it. The store is no excuse: messages fail open.
+
+use super::{
+    Violation,
+    evidence::Reading,
+    story::{Container, Send, Span, Story},
+    told::Standing,
+};
+use crate::account::{Ms, ServiceRule};
+use defib::domain::message::{IncidentKind, MessageKind, Severity};
+use std::collections::BTreeMap;
+
+/// From the threshold to the sink's answer: coalescing, a commit that does not come (2 s), an attempt.
+const HEARD_WITHIN_MS: Ms = 60_000;
+
+/// After a sink or the engine was bad, what waits for it may still be backing off.
+const BACKED_OFF_MS: Ms = 330_000;
+
+/// From the end of an attempt that did not help to the page.
+const RAISED_WITHIN_MS: Ms = 60_000;
+
+pub fn judge(story: &Story<'_>) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for service in &story.rules.services {
+        for trouble in troubles(story, service) {
+            owed(story, service, trouble, &mut found);
+        }
+        first_words(story, service, &mut found);
+    }
+    found
+}
+
+/// Times in which a replica surely was in trouble: from the moment its failures reached what a person is to be told at,
+/// until it was first seen well, or anything else began to happen to it.
+fn troubles(story: &Story<'_>, service: &ServiceRule) -> Vec<Span> {
+    let mut troubles = Vec::new();
+    for replica in &service.replicas {
+        for container in story.containers_of(replica) {
+            for lived in &container.instances {
+                if let Some(begins) = reaches(story, service, container, lived.instance) {
+                    let ends = interrupted(story, container, replica, begins);
+                    troubles.push(Span { from: begins, to: ends });
+                }
+            }
+        }
+    }
+    troubles.sort_by_key(|trouble| trouble.from);
+    troubles
+}
+
+/// When what was shown against this life reached what a person is to be told at, settling included.
+fn reaches(
+    story: &Story<'_>,
+    service: &ServiceRule,
+    container: &Container<'_>,
+    instance: &str,
+) -> Option<Ms> {
+    let wanted = service.page_after;
+    let times = container
+        .samples
+        .iter()
+        .map(|shown| (shown.at, shown.life))
+        .chain(container.inspected.iter().map(|shown| (shown.at, shown.life)));
+    let mut moments: Vec<Ms> = times.map(|time| time.0).collect();
+    moments.sort_unstable();
+    let reached = |at: Ms| {
+        let probes = service.probes.iter().filter_map(|probe| {
+            container.probe_streak(service, probe, instance, at, Reading::Least)
+        });
+        let health = container.health_streak(instance, at, Reading::Least);
+        let born = story.life_at(at).map_or(Ms::MAX, |life| life.from);
+        probes
+            .chain(health)
+            .any(|streak| streak.count >= wanted && streak.first >= born && streak.verdict <= at)
+    };
+    let at = moments.into_iter().find(|at| reached(*at))?;
+    let born = story.life_at(at)?.from;
+    let booted = story
+        .boots
+        .iter()
+        .rev()
+        .find(|boot| **boot <= at)
+        .map_or(0, |boot| boot + story.rules.host_boot);
+    Some(at.max(born + story.rules.own_start).max(booted))
+}
+
+fn interrupted(story: &Story<'_>, container: &Container<'_>, replica: &str, from: Ms) -> Ms {
+    let well = story.shown_well(replica, from, story.end).unwrap_or(story.end);
+    let died = story.life_at(from).map_or(from, |life| life.to);
+    let paused = container.pauses.iter().map(|pause| pause.from).filter(|at| *at >= from);
+    let stopped = container
+        .stops
+        .iter()
+        .filter(|stop| stop.0 >= from && stop.1 != crate::account::Who::Defib)
+        .map(|stop| stop.0);
+    let ended = container
+        .instances
+        .iter()
+        .filter(|lived| {
+            lived.span.to >= from
+                && lived.ended.is_some_and(|end| end.0 != crate::account::Who::Defib)
+        })
+        .map(|lived| lived.span.to);
+    let slept = story.sleeps.iter().map(|sleep| sleep.0).filter(|at| *at >= from);
+    let gone = container.destroyed.into_iter().filter(|at| *at >= from);
+    paused
+        .chain(stopped)
+        .chain(ended)
+        .chain(slept)
+        .chain(gone)
+        .chain([well, died])
+        .min()
+        .unwrap_or(from)
+}
+
+fn owed(story: &Story<'_>, service: &ServiceRule, trouble: Span, found: &mut Vec<Violation>) {
+    let told_by = trouble.from + HEARD_WITHIN_MS;
+    // Every restart begins the count of its own verification.
+    let restarts = story
+        .acts
+        .iter()
+        .filter(|act| act.service.name == service.name && act.restarts() && act.at < trouble.to)
+        .map(|act| act.at)
+        .filter(|at| *at >= trouble.from.saturating_sub(60_000));
+    let first = restarts.min().unwrap_or(trouble.from);
+    let paged_by = first.max(trouble.from) + service.longest_attempt() + RAISED_WITHIN_MS;
+    let page_by = if service.page_at_once { told_by } else { paged_by.max(told_by) };
+    for sink in &story.rules.sinks {
+        for (by, paging) in [(told_by, false), (page_by, true)] {
+            let span = Span { from: trouble.from.saturating_sub(BACKED_OFF_MS), to: by };
+            let watched = Span { from: trouble.from, to: by };
+            if by > trouble.to
+                || !story.unhindered(watched)
+                || !story.sink_fine(sink, span)
+                || (paging && !service.pages)
+            {
+                continue;
+            }
+            if !open_in(story, service, sink, by, paging) {
+                let what = if paging { "no page" } else { "no message" };
+                found.push(Violation {
+                    rule: if paging { "P9" } else { "P2" },
+                    at: by,
+                    what: format!(
+                        "{} fails since {} and {sink} has {what}",
+                        service.name,
+                        crate::account::Clockface(trouble.from)
+                    ),
+                });
+            }
+        }
+    }
+}
+
+/// Whether this sink has been told, by this moment, of a trouble of this service that is still open, or of one of the host
+/// that takes its place.
+fn open_in(story: &Story<'_>, service: &ServiceRule, sink: &str, by: Ms, paging: bool) -> bool {
+    let landed = |send: &&Send<'_>| send.sink == sink && send.landed.is_some_and(|at| at <= by);
+    let mut standing: BTreeMap<&str, Standing> = BTreeMap::new();
+    for send in story.sends.iter().filter(landed) {
+        let message = send.message;
+        let about = match (&message.service, message.incident_kind) {
+            (Some(name), _) => name.as_str() == service.name,
+            (None, IncidentKind::Brake | IncidentKind::EngineUnreachable) => true,
+            (None, _) => false,
+        };
+        if about {
+            let known = standing.entry(&message.key).or_insert(Standing::Closed);
+            *known = known.after(message);
+        }
+    }
+    standing.values().any(|standing| match standing {
+        Standing::Closed => false,
+        Standing::Open(level) | Standing::Recovered(level) => !paging || *level == Severity::Page,
+    })
+}
+
+/// The first word on a trouble that defib is about to cure is a notice; with `page = "at_once"` it is the page.
+fn first_words(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<Violation>) {
+    let opened = story.sends.iter().filter(|send| {
+        send.message.kind == MessageKind::Opened
+            && send.message.incident_kind == IncidentKind::Unhealthy
+            && send.message.service.as_ref().is_some_and(|name| name.as_str() == service.name)
+    });
+    for send in opened {
+        if service.pages && service.page_at_once && send.message.severity != Severity::Page {
+            found.push(Violation {
+                rule: "P9",
+                at: send.at,
+                what: format!("{} pages at once, and {} gets a notice", service.name, send.sink),
+            });
+        }
+        if !service.page_at_once
+            && service.replicas.len() == 1
+            && send.message.severity == Severity::Page
+            && being_cured(story, service, send)
+        {
+            found.push(Violation {
+                rule: "P9",
+                at: send.at,
+                what: format!("{} is being cured, and {} is paged", service.name, send.sink),
+            });
+        }
+    }
+}
+
+/// Whether this is a service's first restart of the run, just begun, with nothing that could have held it.
+fn being_cured(story: &Story<'_>, service: &ServiceRule, send: &Send<'_>) -> bool {
+    let mut restarts = story.acts.iter().filter(|act| act.service.name == service.name);
+    let Some(first) = restarts.next() else { return false };
+    let just_begun = first.restarts()
+        && first.life == send.life
+        && first.at <= send.at
+        && send.at < first.at + 5_000;
+    let alone = story.acts.iter().all(|act| {
+        act.service.name == service.name || act.at.abs_diff(first.at) > service.longest_attempt()
+    });
+    let settled = story
+        .life_at(send.at)
+        .is_some_and(|life| send.at > life.from + story.rules.own_start + BACKED_OFF_MS);
+    just_begun && alone && settled
+}

@@ -1,0 +1,183 @@
+//! S3 and S4: one action at a time, few at once, and never more than the budget.
+
+use super::{
+    Violation,
+    story::{Act, Span, Story},
+};
+use crate::account::{Condition, Ms};
+
+/// A call is given up on no earlier than the stop, the kill after it (12 s) and the start may take.
+const CALL_MS: Ms = 12_000;
+
+/// A spell of failing that is shorter may fall between two samples, so that defib never saw the health interrupted.
+const FORGIVEN_MS: Ms = 60_000;
+
+/// Clocks, ticks and queues on the way from being well to its being seen.
+const SLACK_MS: Ms = 5_000;
+
+/// From spending to the act lie a commit (2 s), the evidence (3 s), an inspect with its deadline, and a commit.
+const SPENT_BEFORE_MS: Ms = 30_000;
+
+pub fn judge(story: &Story<'_>) -> Vec<Violation> {
+    let mut found = Vec::new();
+    one_in_flight(story, &mut found);
+    few_at_once(story, &mut found);
+    within_the_budget(story, &mut found);
+    within_the_host_budget(story, &mut found);
+    durable_before_the_act(story, &mut found);
+    found
+}
+
+/// Until when this call was surely in flight.
+fn in_flight_until(story: &Story<'_>, act: &Act<'_>) -> Ms {
+    let deadline = act.at + act.service.stop_timeout + CALL_MS;
+    let answered = act.answered.map_or(Ms::MAX, |answer| answer.0);
+    let life = story.life_at(act.at).map_or(act.at, |life| life.to);
+    deadline.min(answered).min(life)
+}
+
+fn one_in_flight(story: &Story<'_>, found: &mut Vec<Violation>) {
+    for (index, act) in story.acts.iter().enumerate() {
+        let earlier = story.acts[..index].iter().filter(|other| {
+            other.replica == act.replica
+                && other.life == act.life
+                && act.at < in_flight_until(story, other)
+        });
+        for other in earlier {
+            found.push(Violation {
+                rule: "S3",
+                at: act.at,
+                what: format!("{} while a {} was in flight", act.told(), other.primitive),
+            });
+        }
+    }
+}
+
+/// Whether `other` was surely acting or unverified when `at` came.
+fn unverified(story: &Story<'_>, other: &Act<'_>, at: Ms) -> bool {
+    if at < in_flight_until(story, other) {
+        return true;
+    }
+    let Some((answered, _)) = other.answered else { return false };
+    let Some(container) = story.containers.get(other.container) else { return false };
+    // Anything that somebody else did to it meanwhile may have ended the attempt.
+    let meddled = container.destroyed.is_some_and(|gone| gone <= at)
+        || container.stops.iter().any(|stop| stop.0 > answered && stop.0 <= at)
+        || container.pauses.iter().any(|pause| pause.from <= at && pause.to >= answered)
+        || !container.lived_at(answered).is_some_and(|lived| lived.span.holds(at));
+    let was_well = story
+        .well(other.replica, 0)
+        .iter()
+        .any(|well| well.meets(Span { from: answered.saturating_sub(1_000), to: at + 1 }));
+    !meddled
+        && !was_well
+        && story.condition(other.replica, at) == Condition::Failing
+        && at < answered + other.service.recover_within.saturating_sub(SLACK_MS)
+}
+
+fn few_at_once(story: &Story<'_>, found: &mut Vec<Violation>) {
+    for (index, act) in story.acts.iter().enumerate().filter(|(_, act)| act.restarts()) {
+        let mut others: Vec<&Act<'_>> = Vec::new();
+        for other in story.acts[..index].iter().rev() {
+            if other.life == act.life
+                && other.restarts()
+                && other.replica != act.replica
+                && !others.iter().any(|known| known.replica == other.replica)
+                && unverified(story, other, act.at)
+            {
+                others.push(other);
+            }
+        }
+        let siblings = others.iter().filter(|other| other.service.name == act.service.name).count();
+        if siblings >= act.service.max_acting {
+            found.push(Violation {
+                rule: "S3",
+                at: act.at,
+                what: format!(
+                    "{}: {siblings} of {} acting or unverified, max_acting is {}",
+                    act.told(),
+                    act.service.name,
+                    act.service.max_acting
+                ),
+            });
+        }
+        if others.len() >= story.rules.max_concurrent {
+            found.push(Violation {
+                rule: "S3",
+                at: act.at,
+                what: format!(
+                    "{}: {} acting or unverified on the host, max_concurrent is {}",
+                    act.told(),
+                    others.len(),
+                    story.rules.max_concurrent
+                ),
+            });
+        }
+    }
+}
+
+fn within_the_budget(story: &Story<'_>, found: &mut Vec<Violation>) {
+    for service in &story.rules.services {
+        for replica in &service.replicas {
+            let (restarts, refill) = service.budget;
+            // One trouble's restarts in which no refill can have come.
+            let mut spent: Vec<Ms> = Vec::new();
+            for act in story.acts.iter().filter(|act| act.restarts() && act.replica == replica) {
+                if let Some(&last) = spent.last() {
+                    let between = Span { from: last, to: act.at };
+                    let well = story.longest_well(replica, between, FORGIVEN_MS);
+                    // It counts as well until its failing amounts to a verdict.
+                    if well + service.slowest_verdict() + SLACK_MS >= refill {
+                        spent.clear();
+                    }
+                }
+                spent.push(act.at);
+                if spent.len() > restarts {
+                    found.push(Violation {
+                        rule: "S4",
+                        at: act.at,
+                        what: format!(
+                            "{} is restart {} of a trouble whose budget is {restarts}",
+                            act.told(),
+                            spent.len()
+                        ),
+                    });
+                }
+            }
+        }
+    }
+}
+
+fn within_the_host_budget(story: &Story<'_>, found: &mut Vec<Violation>) {
+    let (restarts, within) = story.rules.host_budget;
+    let times: Vec<&Act<'_>> = story.acts.iter().filter(|act| act.restarts()).collect();
+    for (index, act) in times.iter().enumerate() {
+        let recent = times[..=index]
+            .iter()
+            .filter(|other| act.elapsed - other.elapsed + SLACK_MS < within)
+            .count();
+        if recent > restarts {
+            found.push(Violation {
+                rule: "S4",
+                at: act.at,
+                what: format!("{} is restart {recent} within the host's {within} ms", act.told()),
+            });
+        }
+    }
+}
+
+fn durable_before_the_act(story: &Story<'_>, found: &mut Vec<Violation>) {
+    for act in story.acts.iter().filter(|act| act.restarts()) {
+        let safe = story
+            .commits
+            .iter()
+            .any(|commit| commit.0 <= act.at && commit.0 + SPENT_BEFORE_MS >= act.at);
+        if !safe {
+            found.push(Violation {
+                rule: "S4",
+                at: act.at,
+                what: format!("{} and nothing had been recorded for it", act.told()),
+            });
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! S1 and S2: defib starts only what it stopped, and touches only what it has just looked at.
+//!
+//! A state can change between a look and the act that follows; no program can close that gap. So S2 is judged by what defib
+//! had been told, not by what the engine met.
+
+use super::{
+    Violation,
+    story::{Act, Story},
+};
+use crate::account::Who;
+use defib::domain::{
+    effect::Primitive,
+    observation::{ContainerState, EventAction},
+};
+
+/// A look is right before the act when nothing but a commit (2 s at most) and a queue stands between them.
+const RIGHT_BEFORE_MS: u64 = 5_000;
+
+/// An event this old had every chance to stop an act.
+const EVENT_HEEDED_MS: u64 = 3_000;
+
+pub fn judge(story: &Story<'_>) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for act in &story.acts {
+        match act.primitive {
+            Primitive::Start => starts_only_what_it_stopped(story, act, &mut found),
+            Primitive::Restart { .. } | Primitive::Kill => {
+                touches_only_what_it_looked_at(story, act, &mut found);
+            }
+        }
+    }
+    found
+}
+
+fn starts_only_what_it_stopped(story: &Story<'_>, act: &Act<'_>, found: &mut Vec<Violation>) {
+    let Some(container) = story.containers.get(act.container) else { return };
+    let mut broken = |what: String| {
+        found.push(Violation { rule: "S1", at: act.at, what: format!("{}: {what}", act.told()) });
+    };
+    let Some(last) = container.instances.iter().rev().find(|lived| lived.span.from <= act.at)
+    else {
+        broken("it had never run".to_owned());
+        return;
+    };
+    match last.ended {
+        Some((Who::Defib, _)) => {
+            let stopped_since = container.stops.iter().any(|stop| {
+                stop.1 == Who::Somebody && stop.0 >= last.span.from && stop.0 + 1_000 < act.at
+            });
+            let told = container
+                .events
+                .iter()
+                .any(|shown| shown.life == act.life && *shown.what == EventAction::Destroyed);
+            if stopped_since && told {
+                broken("somebody else had stopped it too".to_owned());
+            }
+        }
+        Some((by, _)) if last.span.to <= act.at => {
+            broken(format!("it had been ended by {by:?}, not by defib"));
+        }
+        Some(_) => {}
+        None => {
+            // Starting what runs does nothing to it; that the stop had not taken effect is no harm.
+        }
+    }
+}
+
+fn touches_only_what_it_looked_at(story: &Story<'_>, act: &Act<'_>, found: &mut Vec<Violation>) {
+    let Some(container) = story.containers.get(act.container) else { return };
+    let mut broken = |what: String| {
+        found.push(Violation { rule: "S2", at: act.at, what: format!("{}: {what}", act.told()) });
+    };
+    let look =
+        container.inspected.iter().rev().find(|shown| shown.at <= act.at && shown.life == act.life);
+    let Some(look) = look else {
+        broken("never inspected in this life of defib".to_owned());
+        return;
+    };
+    if act.at - look.at > RIGHT_BEFORE_MS {
+        broken(format!("inspected {} ms before", act.at - look.at));
+    }
+    if look.what.state != ContainerState::Running {
+        broken(format!("the inspect had said {:?}", look.what.state));
+    }
+    let heeded = container.events.iter().find(|shown| {
+        shown.life == act.life
+            && shown.at >= look.at
+            && shown.at + EVENT_HEEDED_MS < act.at
+            && matches!(
+                shown.what,
+                EventAction::Died { .. }
+                    | EventAction::Paused
+                    | EventAction::Destroyed
+                    | EventAction::Stopped
+            )
+    });
+    if let Some(event) = heeded {
+        broken(format!("an event had said {:?}", event.what));
+    }
+    // What the engine met must be the life that was looked at, or have changed after the look.
+    if let Some((at, state, instance)) = act.received {
+        let changed = container.instances.iter().any(|lived| {
+            (lived.span.from >= look.at.saturating_sub(1_000) && lived.span.from <= at)
+                || (lived.span.to >= look.at.saturating_sub(1_000) && lived.span.to <= at)
+        });
+        if instance != look.what.instance && !changed {
+            broken(format!("it met {instance} and had looked at {}", look.what.instance));
+        }
+        let paused_meanwhile = container.pauses.iter().any(|pause| pause.from >= look.at);
+        if *state != ContainerState::Running && !changed && !paused_meanwhile {
+            broken(format!("it met {state:?}"));
+        }
+    }
+}

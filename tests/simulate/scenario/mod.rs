@@ -1,0 +1,166 @@
+//! What a seed means: eight replicas in about five services with varied policies, two sinks, and a script of what goes wrong
+//! in thirty virtual minutes. All of it is drawn before the run begins, so that what defib does can't move what happens to
+//! it.
+
+mod crashes;
+mod faults;
+mod services;
+
+use crate::{
+    account::{Ms, Rules},
+    random::Random,
+};
+use defib::{
+    docker::simulated::{
+        faults::FaultKind,
+        script::{Behaviour, ContainerScript, Stopping, Trouble},
+    },
+    domain::policy::Policy,
+    store::ledger::{Mood, Pace},
+};
+use std::{sync::Arc, time::Duration};
+
+pub use crashes::{CrashPlan, CrashPoint};
+
+/// How long a run is.
+pub const RUN_MS: Ms = 30 * 60_000;
+
+/// Everything about a run that is known before it begins.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Where it comes from.
+    pub seed: u64,
+    /// What defib is told.
+    pub policy: Arc<Policy>,
+    /// What the referee is told.
+    pub rules: Rules,
+    /// The containers, each with the name of its replica.
+    pub containers: Vec<(String, ContainerScript)>,
+    /// What happens, in the order of time.
+    pub script: Vec<(Ms, Deed)>,
+    /// When the way to the engine is at fault.
+    pub windows: Vec<(Ms, Ms, Window)>,
+    /// How often and where defib dies, and for how long it is gone.
+    pub crashes: Vec<(CrashPlan, Ms)>,
+    /// How long the store takes.
+    pub pace: Pace,
+    /// An engine on which a caller that goes away leaves its restart half done.
+    pub cancels: bool,
+}
+
+/// A fault of the way to the engine.
+#[derive(Clone, Debug)]
+pub enum Window {
+    /// Of all of it.
+    Kind(FaultKind),
+    /// Inspecting this replica's first container hangs.
+    InspectHangs(String),
+}
+
+/// One thing that happens to the world.
+#[derive(Clone, Debug)]
+pub enum Deed {
+    /// A replica begins to misbehave.
+    Trouble(String, Trouble),
+    /// A replica is well again by itself.
+    Heal(String),
+    /// A replica's process ends.
+    Exit(String, i64),
+    /// Somebody stops it.
+    Stop(String),
+    /// Somebody starts it.
+    Start(String),
+    /// Somebody restarts it.
+    Restart(String),
+    /// Somebody freezes it.
+    Pause(String),
+    /// Somebody thaws it.
+    Unpause(String),
+    /// Somebody removes it and runs a new one of the same name.
+    Recreate(String),
+    /// Somebody removes it.
+    Remove(String),
+    /// Its healthcheck can't be executed, or can again.
+    CannotCheck(String, bool),
+    /// What its later lives do.
+    Behave(String, Behaviour),
+    /// What it does when told to end.
+    Stopping(String, Stopping),
+    /// Its starts fail, or work again.
+    StartFails(String, bool),
+    /// The engine goes away for so long; containers run on.
+    EngineRestarts(Ms),
+    /// The store's mood.
+    Store(Mood),
+    /// A sink's mood.
+    Sink(&'static str, SinkMood),
+    /// Whether defib's own sockets work, so that it can probe.
+    Prober(ProberMood),
+    /// The host sleeps for so long.
+    Sleep(Ms),
+    /// The wall clock is set by so much.
+    StepWall(i64),
+    /// The host boots.
+    Reboot,
+}
+
+/// How a sink behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SinkMood {
+    /// It takes messages.
+    Fine,
+    /// It takes them and needs so long.
+    Slow(Duration),
+    /// It never answers; the message is lost.
+    Hangs,
+    /// It never answers; the message arrives.
+    HangsAndDelivers,
+    /// It answers 500; the message is lost.
+    Errors,
+    /// It answers 500; the message arrives.
+    ErrorsAndDelivers,
+    /// It wants to be left alone.
+    Busy(Option<Duration>),
+    /// It is not there any more.
+    Broken,
+}
+
+/// Whether defib can probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProberMood {
+    /// It can.
+    Fine,
+    /// It has no descriptors left.
+    NoSockets,
+    /// Names are not resolved.
+    NoNames,
+}
+
+/// The sinks' names.
+pub const SINKS: [&str; 2] = ["chat", "pager"];
+
+impl Scenario {
+    /// The scenario of a seed.
+    pub fn of(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let house = services::draw(&mut random.branch(1));
+        let (script, windows) = faults::draw(&mut random.branch(2), &house);
+        let crashes = crashes::draw(&mut random.branch(3));
+        let mut rest = random.branch(4);
+        let pace = Pace {
+            write: Duration::from_millis(*rest.pick(&[0, 1, 5, 30, 200])),
+            answer: Duration::from_millis(*rest.pick(&[0, 0, 1, 20])),
+        };
+        Self {
+            seed,
+            policy: Arc::new(house.policy),
+            rules: house.rules,
+            containers: house.containers,
+            script,
+            windows,
+            crashes,
+            pace,
+            cancels: rest.percent(15),
+        }
+    }
+}
