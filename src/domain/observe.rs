@@ -344,7 +344,11 @@ impl Domain {
         }
         let (word, by_hand) = match &event.action {
             EventAction::Stopped => ("stop", true),
-            EventAction::Destroyed => ("remove", true),
+            // Of what was started with `--rm` the engine's removal is no more than the end of its process.
+            EventAction::Destroyed => {
+                let by_engine = replica.inspection.as_ref().is_some_and(|known| known.auto_remove);
+                ("remove", !by_engine)
+            }
             EventAction::Killed { signal } => match signal {
                 Some(signal) if STOPPING_SIGNALS.contains(signal) => ("kill", true),
                 Some(_) | None => return,

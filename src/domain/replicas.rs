@@ -219,6 +219,9 @@ impl Domain {
             }
             let fate = attempt.waits_for().map(|seq| self.durability.fate(seq));
             let input = match (fate, replica.verdict, replica.lifecycle.running()) {
+                (Some(Fate::Durable), _, _) if attempt.pairs_with_own_stop() => {
+                    Input::Durable { hold: taken_over(replica) }
+                }
                 (Some(Fate::Durable), _, _) => {
                     let hold = self.first_shut(replica, true).map(|shut| shut.hold);
                     Input::Durable { hold }
@@ -633,6 +636,12 @@ impl Domain {
             self.agenda.touch(Owner::Replica(name));
         }
     }
+}
+
+/// What keeps defib from the start that pairs with its own stop: only somebody who has taken the replica over meanwhile. A
+/// cordon or a gate that shut in mid-ladder does not (S7): it would leave standing what defib itself stopped.
+fn taken_over(replica: &Replica) -> Option<Hold> {
+    replica.kept.stopped_by_hand.then(|| Hold::Touched("somebody else stopped it".to_owned()))
 }
 
 /// Every evidence that fails and counts, by name. A probe that has never passed makes no trouble (S11): it has an incident

@@ -7,7 +7,7 @@ use defib::domain::{
     judging::verdict::Verdict,
     message::{MessageKind, Severity},
     name::ServiceName,
-    observation::{ActOutcome, ContainerState, EventAction, RestartPolicy},
+    observation::{ActOutcome, ContainerState, EventAction, Observation, RestartPolicy},
     policy::{RestartMode, ServicePolicy},
     record::Decision,
 };
@@ -317,6 +317,7 @@ fn a_stop_that_does_not_end_it_climbs_to_kill_and_start() {
         })
         .collect();
     assert_eq!(rungs, [Rung::Restart, Rung::Kill, Rung::Start]);
+    assert!(matches!(endings(&rig)[..], [Ending::Verified { .. }]), "{:?}", endings(&rig));
 }
 
 #[test]
@@ -477,4 +478,42 @@ fn what_can_not_be_inspected_is_held_and_not_tried_again_and_again() {
     rig.inspects_work = true;
     rig.run(seconds(60));
     assert_eq!(restarts(&rig), 1);
+}
+
+#[test]
+fn what_defib_stopped_is_started_again_though_a_hold_or_a_full_disk_came_in_between() {
+    for disk in [true, false] {
+        let mut rig = settled(vec![probed("web")], "web");
+        rig.act_outcome =
+            Some(ActOutcome::Failed { status: 500, message: "no such log driver".to_owned() });
+        rig.behave("web", Behaviour::Hangs);
+        while rig.acts.is_empty() {
+            rig.run(std::time::Duration::from_millis(50));
+        }
+        rig.act_outcome = None;
+        let now = rig.now;
+        let container = rig.containers.get_mut("web").unwrap();
+        (container.state, container.finished) = (ContainerState::Exited, Some(now + 100));
+        if disk {
+            rig.store_works = false;
+        } else {
+            rig.put(1, Observation::HoldFile(true));
+        }
+        rig.run(seconds(30));
+        let primitives: Vec<_> =
+            rig.acts.iter().map(|(_, order)| order.primitive.to_string()).collect();
+        assert_eq!(primitives, ["restart", "start"], "disk: {disk}, {:?}", endings(&rig));
+    }
+}
+
+#[test]
+fn what_ends_by_itself_and_is_removed_by_the_engine_is_down_and_not_removed_by_hand() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web").auto_remove = true;
+    rig.run(seconds(SETTLED));
+    let id = rig.containers["web"].id.clone();
+    rig.event(&id, "web", EventAction::Died { exit_code: Some(1) });
+    rig.remove("web");
+    rig.run(seconds(70));
+    assert_eq!((rig.told()[0].0, rig.told()[0].1), (MessageKind::Opened, Severity::Page));
 }

@@ -254,6 +254,20 @@ impl Attempt {
         !self.outcomes.is_empty() || self.is_touching()
     }
 
+    /// Whether what is intended is the start of what this attempt itself stopped.
+    pub(crate) fn pairs_with_own_stop(&self) -> bool {
+        match &self.phase {
+            Phase::Intent { rung: Rung::Start, .. } => !self.outcomes.is_empty(),
+            Phase::Intent { rung: Rung::Restart | Rung::Kill, .. }
+            | Phase::Spent { .. }
+            | Phase::Evidence
+            | Phase::Inspecting
+            | Phase::Acting { .. }
+            | Phase::Observing { .. }
+            | Phase::Verifying { .. } => false,
+        }
+    }
+
     /// When the phase is over at the latest.
     pub(crate) fn deadline(&self) -> AwakeMs {
         let within = match &self.phase {
@@ -301,6 +315,12 @@ impl Attempt {
             (Phase::Spent { .. } | Phase::Intent { .. }, Input::Durable { hold: Some(hold) }) => {
                 self.abandon(hold)
             }
+            // What defib itself stopped is started again, recorded or not: the intent of the stop is on disk, and proves it.
+            (Phase::Intent { rung: Rung::Start, .. }, Input::NotDurable | Input::TooLate)
+                if self.pairs_with_own_stop() =>
+            {
+                self.act(Rung::Start, now)
+            }
             (Phase::Spent { .. } | Phase::Intent { .. }, Input::NotDurable | Input::TooLate) => {
                 self.abandon(Hold::CannotRecord)
             }
@@ -328,16 +348,7 @@ impl Attempt {
             (Phase::Inspecting, Input::Unseen(_) | Input::TooLate) => {
                 self.abandon(Hold::CouldNotLook)
             }
-            (Phase::Intent { rung, .. }, Input::Durable { hold: None }) => {
-                self.enter(Phase::Acting { rung }, now);
-                let primitive = match rung {
-                    Rung::Restart => Primitive::Restart { stop_timeout: self.stop_timeout },
-                    Rung::Kill => Primitive::Kill,
-                    Rung::Start => Primitive::Start,
-                };
-                let container = self.instance.container.clone();
-                vec![Output::Act { container, primitive, deadline: self.act_within(rung) }]
-            }
+            (Phase::Intent { rung, .. }, Input::Durable { hold: None }) => self.act(rung, now),
             (Phase::Acting { rung }, Input::Acted(outcome)) => self.acted(rung, outcome, now),
             (Phase::Acting { rung }, Input::TooLate) => {
                 self.enter(Phase::Observing { rung, report: Report::NoAnswer }, now);
@@ -437,6 +448,18 @@ impl Attempt {
                 | Input::Nothing,
             ) => Vec::new(),
         }
+    }
+
+    /// The rung begins.
+    fn act(&mut self, rung: Rung, now: Moment) -> Vec<Output> {
+        self.enter(Phase::Acting { rung }, now);
+        let primitive = match rung {
+            Rung::Restart => Primitive::Restart { stop_timeout: self.stop_timeout },
+            Rung::Kill => Primitive::Kill,
+            Rung::Start => Primitive::Start,
+        };
+        let container = self.instance.container.clone();
+        vec![Output::Act { container, primitive, deadline: self.act_within(rung) }]
     }
 
     /// A rung's answer came.
