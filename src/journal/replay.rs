@@ -29,30 +29,38 @@ pub struct Life {
 
 /// Replays every life in these entries, in order. A life whose policy is not in them is left out.
 pub fn replay(entries: impl IntoIterator<Item = Entry>) -> Vec<Life> {
-    let mut lives: Vec<(Origin, Vec<(Moment, Observation)>, u64)> = Vec::new();
+    let mut lives: Vec<Kept> = Vec::new();
     for entry in entries {
         match entry {
             Entry::Began(header) => {
-                if lives.last().is_none_or(|(origin, ..)| *origin != header.origin) {
-                    lives.push((header.origin, Vec::new(), 0));
+                if lives.last().is_none_or(|life| life.origin != header.origin) {
+                    lives.push(Kept { origin: header.origin, seen: Vec::new(), lost: 0 });
                 }
             }
             Entry::Seen { at, observation } | Entry::Repeated { at, observation, .. } => {
-                if let Some((_, seen, _)) = lives.last_mut() {
-                    seen.push((at, observation));
+                if let Some(life) = lives.last_mut() {
+                    life.seen.push((at, observation));
                 }
             }
             Entry::Lost { count } => {
-                if let Some((_, _, lost)) = lives.last_mut() {
-                    *lost += count;
+                if let Some(life) = lives.last_mut() {
+                    life.lost += count;
                 }
             }
         }
     }
-    lives.into_iter().filter_map(|(origin, seen, lost)| replay_life(origin, seen, lost)).collect()
+    lives.into_iter().filter_map(replay_life).collect()
 }
 
-fn replay_life(origin: Origin, mut seen: Vec<(Moment, Observation)>, lost: u64) -> Option<Life> {
+/// What the journal kept of one life.
+struct Kept {
+    origin: Origin,
+    seen: Vec<(Moment, Observation)>,
+    lost: u64,
+}
+
+fn replay_life(life: Kept) -> Option<Life> {
+    let Kept { origin, mut seen, lost } = life;
     seen.sort_by_key(|(at, _)| at.awake);
     let mut seen = seen.into_iter();
     let (start, policy) = seen.find_map(|(at, observation)| match observation {
