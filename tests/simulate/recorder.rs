@@ -75,8 +75,13 @@ impl Recorder {
             busy.1 > MOST_AT_ONCE
         };
         if stuck {
-            self.notes().busy.1 = 0;
-            panic!("at {}: time stands still, the loop turns and turns", Clockface(at));
+            let last = {
+                let mut notes = self.notes();
+                notes.busy.1 = 0;
+                let last = notes.entries.iter().rev().take(12).map(ToString::to_string);
+                last.collect::<Vec<_>>().join("; ")
+            };
+            panic!("{}: time stands still, the loop turns and turns; last: {last}", Clockface(at));
         }
     }
 

@@ -175,11 +175,11 @@ fn weather(stage: &Stage, slept: &[(Ms, Ms)], entries: &mut Vec<Entry>) {
             | FaultKind::ListGarbled
             | FaultKind::ActDenied
             | FaultKind::ActFails
-            | FaultKind::ActAnswerLost => true,
-            FaultKind::StreamCut
-            | FaultKind::EventsDropped
-            | FaultKind::EventsDuplicated
-            | FaultKind::EventsLate(_) => false,
+            | FaultKind::ActAnswerLost
+            | FaultKind::StreamCut => true,
+            FaultKind::EventsDropped | FaultKind::EventsDuplicated | FaultKind::EventsLate(_) => {
+                false
+            }
         };
         for (elapsed, begins) in [(window.from.0, true), (window.to.0, false)] {
             let at = awake(elapsed, slept);

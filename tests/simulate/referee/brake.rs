@@ -78,7 +78,10 @@ fn fails_since_lately(story: &Story<'_>, service: &ServiceRule, act: &Act<'_>) -
             if container.paused_at(act.at) {
                 return false;
             }
-            let probes = service.probes.iter().filter_map(|probe| {
+            // What never worked did not begin to fail now.
+            let worked =
+                service.probes.iter().filter(|probe| container.passed_before(&probe.name, act.at));
+            let probes = worked.filter_map(|probe| {
                 container.probe_streak(service, probe, lived.instance, act.at, Reading::Least)
             });
             let health = container.health_streak(lived.instance, act.at, Reading::Least);

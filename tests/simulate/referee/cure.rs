@@ -15,6 +15,9 @@ use defib::domain::message::IncidentKind;
 /// From the last failure that was needed to the call: settle (beside it), commit, evidence (3 s), inspect, queue.
 const ACTED_WITHIN_MS: Ms = 45_000;
 
+/// The longest that an engine's start is given to settle.
+const ENGINE_SETTLES_MS: Ms = 180_000;
+
 /// Nothing else may have failed so near.
 const QUIET_MS: Ms = 60_000;
 
@@ -39,11 +42,13 @@ fn owed(story: &Story<'_>, service: &ServiceRule, replica: &str) -> Option<Viola
     let by = since + service.settle + ACTED_WITHIN_MS;
     let window = Span { from: since.saturating_sub(QUIET_MS), to: by };
     let life = story.life_at(since)?;
+    // An engine that could not be reached may have been started anew, and is given time to settle.
+    let sighted = Span { from: since.saturating_sub(ENGINE_SETTLES_MS).max(life.from), to: by };
     let settled = since > life.from + story.rules.own_start
         && story.boots.iter().all(|boot| since > boot + story.rules.host_boot);
     let disturbed = story.store_bad.iter().any(|bad| bad.meets(window))
         || story.sleeps.iter().any(|sleep| window.holds(sleep.0))
-        || !story.unhindered(Span { from: window.from.max(life.from), to: by })
+        || !story.unhindered(sighted)
         || by > story.end;
     let others = story.acts.iter().any(|act| act.replica != replica && act.at < by);
     let others_fail = story.rules.services.iter().any(|other| {

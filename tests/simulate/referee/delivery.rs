@@ -19,7 +19,7 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
         let sends: Vec<&Send<'_>> = story.sends.iter().filter(|send| send.sink == sink).collect();
         repeats(story, &sends, &mut found);
         opens(story, &sends, &mut found);
-        ends(&sends, &mut found);
+        ends(story, &sends, &mut found);
         reminders(&sends, &mut found);
     }
     found
@@ -121,9 +121,9 @@ fn opens(story: &Story<'_>, sends: &[&Send<'_>], found: &mut Vec<Violation>) {
     }
 }
 
-fn ends(sends: &[&Send<'_>], found: &mut Vec<Violation>) {
+fn ends(story: &Story<'_>, sends: &[&Send<'_>], found: &mut Vec<Violation>) {
     for (index, send) in sends.iter().enumerate() {
-        let told = |wanted: fn(&Send<'_>) -> bool| {
+        let told = |wanted: &dyn Fn(&Send<'_>) -> bool| {
             sends[..index].iter().any(|earlier| {
                 earlier.message.incident == send.message.incident
                     && matches!(
@@ -135,7 +135,7 @@ fn ends(sends: &[&Send<'_>], found: &mut Vec<Violation>) {
         };
         match send.message.kind {
             MessageKind::Recovered | MessageKind::Resolved => {
-                if !told(may_have_landed) {
+                if !told(&may_have_landed) {
                     found.push(Violation {
                         rule: "P3",
                         at: send.at,
@@ -147,10 +147,7 @@ fn ends(sends: &[&Send<'_>], found: &mut Vec<Violation>) {
                 }
             }
             MessageKind::Missed => {
-                if told(|earlier| {
-                    earlier.durable
-                        && matches!(earlier.answered, Some((_, DeliveryOutcome::Delivered)))
-                }) {
+                if told(&|earlier| earlier.durable && surely_known(story, earlier, send)) {
                     found.push(Violation {
                         rule: "P3",
                         at: send.at,

@@ -3,16 +3,22 @@
 
 use super::{
     Violation,
-    evidence::Reading,
+    evidence::{Reading, Says, says},
     story::{Send, Span, Story},
     told::Standing,
 };
 use crate::account::{Ms, ServiceRule};
-use defib::domain::message::{IncidentKind, MessageKind};
+use defib::domain::{
+    message::{IncidentKind, MessageKind},
+    observation::HealthResult,
+};
 use std::collections::BTreeMap;
 
 /// From having been well for `stable_for` to the sink's answer: seeing it, `rise`, coalescing, a commit, an attempt.
 const ENDED_WITHIN_MS: Ms = 120_000;
+
+/// Before the first list, and the looks that follow it, nothing can be known to have changed.
+const JUST_STARTED_MS: Ms = 2_000;
 
 /// See `hearing`.
 const BACKED_OFF_MS: Ms = 330_000;
@@ -24,8 +30,59 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
             must_end(story, service, sink, &mut found);
         }
         must_not_end(story, service, &mut found);
+        ended_by_our_start(story, service, &mut found);
     }
     found
+}
+
+/// S6: a restart of ours resolves nothing. What is said to be over right after it must have changed since it was told of.
+fn ended_by_our_start(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<Violation>) {
+    for (index, send) in story.sends.iter().enumerate() {
+        let ends = matches!(
+            send.message.kind,
+            MessageKind::Resolved | MessageKind::Recovered | MessageKind::Missed
+        );
+        let ours = send.message.service.as_ref().is_some_and(|name| name.as_str() == service.name);
+        let born = story.life_at(send.at).map_or(send.at, |life| life.from);
+        if !ends || !ours || send.at - born > JUST_STARTED_MS || send.life == 1 {
+            continue;
+        }
+        let begun = story.sends[..index].iter().find(|earlier| {
+            earlier.sink == send.sink && earlier.message.incident == send.message.incident
+        });
+        let Some(begun) = begun.filter(|begun| begun.life < send.life) else { continue };
+        if !changed(story, service, begun.at.saturating_sub(1_000), send.at) {
+            found.push(Violation {
+                rule: "S6",
+                at: send.at,
+                what: format!(
+                    "{} is told {:?} of {}, and nothing has changed but that defib was restarted",
+                    send.sink, send.message.kind, send.message.key
+                ),
+            });
+        }
+    }
+}
+
+/// Whether anything about a service changed in truth, or was shown differently, between two moments.
+fn changed(story: &Story<'_>, service: &ServiceRule, from: Ms, to: Ms) -> bool {
+    let within = Span { from, to: to + 1 };
+    let replica_changed = service.replicas.iter().any(|replica| {
+        story.containers_of(replica).iter().any(|container| {
+            let of_checks = |check: &(Ms, &str, HealthResult)| {
+                within.holds(check.0) && check.2 != HealthResult::Failed
+            };
+            within.holds(container.created)
+                || container.destroyed.is_some_and(|at| within.holds(at))
+                || container.conditions.iter().any(|turned| within.holds(turned.0))
+                || container.pauses.iter().any(|pause| pause.meets(within))
+                || container.checks.iter().any(of_checks)
+                || container.samples.iter().any(|shown| {
+                    within.holds(shown.at) && matches!(says(shown.what), Says::Pass | Says::Nothing)
+                })
+        })
+    });
+    replica_changed || story.engine_bad.iter().any(|bad| bad.meets(within))
 }
 
 fn about<'s>(story: &'s Story<'_>, service: &'s ServiceRule) -> impl Iterator<Item = &'s Send<'s>> {

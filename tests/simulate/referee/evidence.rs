@@ -164,6 +164,13 @@ impl Container<'_> {
         }
     }
 
+    /// Whether this probe of this container had passed before.
+    pub fn passed_before(&self, probe: &str, at: Ms) -> bool {
+        self.samples.iter().any(|shown| {
+            shown.at < at && shown.what.probe == probe && says(shown.what) == Says::Pass
+        })
+    }
+
     /// The samples of one probe of one life up to a moment.
     pub fn samples_of(
         &self,

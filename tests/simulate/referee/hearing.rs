@@ -11,7 +11,7 @@ use super::{
 };
 use crate::account::{Ms, ServiceRule};
 use defib::domain::message::{IncidentKind, MessageKind, Severity};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// From the threshold to the sink's answer: coalescing, a commit that does not come (2 s), an attempt.
 const HEARD_WITHIN_MS: Ms = 60_000;
@@ -40,9 +40,12 @@ fn troubles(story: &Story<'_>, service: &ServiceRule) -> Vec<Span> {
     for replica in &service.replicas {
         for container in story.containers_of(replica) {
             for lived in &container.instances {
-                if let Some(begins) = reaches(story, service, container, lived.instance) {
-                    let ends = interrupted(story, container, replica, begins);
-                    troubles.push(Span { from: begins, to: ends });
+                if let Some(at) = reaches(story, service, container, lived.instance) {
+                    let to = interrupted(story, container, replica, at);
+                    let from = settled(story, at);
+                    if from < to {
+                        troubles.push(Span { from, to });
+                    }
                 }
             }
         }
@@ -51,7 +54,7 @@ fn troubles(story: &Story<'_>, service: &ServiceRule) -> Vec<Span> {
     troubles
 }
 
-/// When what was shown against this life reached what a person is to be told at, settling included.
+/// When what was shown against this life reached what a person is to be told at.
 fn reaches(
     story: &Story<'_>,
     service: &ServiceRule,
@@ -76,15 +79,19 @@ fn reaches(
             .chain(health)
             .any(|streak| streak.count >= wanted && streak.first >= born && streak.verdict <= at)
     };
-    let at = moments.into_iter().find(|at| reached(*at))?;
-    let born = story.life_at(at)?.from;
+    moments.into_iter().find(|at| reached(*at))
+}
+
+/// Nothing is told of before things have settled.
+fn settled(story: &Story<'_>, at: Ms) -> Ms {
+    let born = story.life_at(at).map_or(at, |life| life.from);
     let booted = story
         .boots
         .iter()
         .rev()
         .find(|boot| **boot <= at)
         .map_or(0, |boot| boot + story.rules.host_boot);
-    Some(at.max(born + story.rules.own_start).max(booted))
+    at.max(born + story.rules.own_start).max(booted)
 }
 
 fn interrupted(story: &Story<'_>, container: &Container<'_>, replica: &str, from: Ms) -> Ms {
@@ -185,7 +192,12 @@ fn first_words(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<Violati
             && send.message.incident_kind == IncidentKind::Unhealthy
             && send.message.service.as_ref().is_some_and(|name| name.as_str() == service.name)
     });
+    let mut judged: BTreeSet<String> = BTreeSet::new();
     for send in opened {
+        // A later attempt says what was so when the message was decided.
+        if !judged.insert(format!("{} {}", send.sink, send.message.idempotency_key())) {
+            continue;
+        }
         if service.pages && service.page_at_once && send.message.severity != Severity::Page {
             found.push(Violation {
                 rule: "P9",

@@ -65,7 +65,7 @@ fn restarted_before(story: &Story<'_>, act: &Act<'_>) -> Option<String> {
     let last = story
         .acts
         .iter()
-        .filter(|other| other.restarts() && other.replica == act.replica && other.at < act.at)
+        .filter(|other| other.spends() && other.replica == act.replica && other.at < act.at)
         .map(|other| other.at)
         .max()?;
     let well = story.longest_well(act.replica, Span { from: last, to: act.at }, FORGIVEN_MS);

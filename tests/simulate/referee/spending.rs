@@ -5,6 +5,7 @@ use super::{
     story::{Act, Span, Story},
 };
 use crate::account::{Condition, Ms};
+use defib::domain::observation::ActOutcome;
 
 /// A call is given up on no earlier than the stop, the kill after it (12 s) and the start may take.
 const CALL_MS: Ms = 12_000;
@@ -58,7 +59,8 @@ fn unverified(story: &Story<'_>, other: &Act<'_>, at: Ms) -> bool {
     if at < in_flight_until(story, other) {
         return true;
     }
-    let Some((answered, _)) = other.answered else { return false };
+    // What the engine could not do is over; what it did is to be verified.
+    let Some((answered, ActOutcome::Done)) = other.answered else { return false };
     let Some(container) = story.containers.get(other.container) else { return false };
     // Anything that somebody else did to it meanwhile may have ended the attempt.
     let meddled = container.destroyed.is_some_and(|gone| gone <= at)
@@ -122,7 +124,7 @@ fn within_the_budget(story: &Story<'_>, found: &mut Vec<Violation>) {
             let (restarts, refill) = service.budget;
             // One trouble's restarts in which no refill can have come.
             let mut spent: Vec<Ms> = Vec::new();
-            for act in story.acts.iter().filter(|act| act.restarts() && act.replica == replica) {
+            for act in story.acts.iter().filter(|act| act.spends() && act.replica == replica) {
                 if let Some(&last) = spent.last() {
                     let between = Span { from: last, to: act.at };
                     let well = story.longest_well(replica, between, FORGIVEN_MS);
@@ -150,7 +152,7 @@ fn within_the_budget(story: &Story<'_>, found: &mut Vec<Violation>) {
 
 fn within_the_host_budget(story: &Story<'_>, found: &mut Vec<Violation>) {
     let (restarts, within) = story.rules.host_budget;
-    let times: Vec<&Act<'_>> = story.acts.iter().filter(|act| act.restarts()).collect();
+    let times: Vec<&Act<'_>> = story.acts.iter().filter(|act| act.spends()).collect();
     for (index, act) in times.iter().enumerate() {
         let recent = times[..=index]
             .iter()

@@ -146,6 +146,13 @@ impl Act<'_> {
         matches!(self.primitive, Primitive::Restart { .. })
     }
 
+    /// Whether it counts against budgets: what the engine refused outright did nothing, and may be paid back.
+    pub fn spends(&self) -> bool {
+        let refused =
+            matches!(self.answered, Some((_, ActOutcome::Denied(_) | ActOutcome::NoSuchContainer)));
+        self.restarts() && !refused
+    }
+
     /// For people.
     pub fn told(&self) -> String {
         format!("{} of {} ({})", self.primitive, self.replica, self.container)

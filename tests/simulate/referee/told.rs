@@ -21,9 +21,9 @@ impl Standing {
             Standing::Open(level) | Standing::Recovered(level) => level.max(message.severity),
         };
         match message.kind {
-            MessageKind::Opened | MessageKind::Raised | MessageKind::Reminder => {
-                Standing::Open(loudest)
-            }
+            // A new incident begins anew, whatever was said of the last one.
+            MessageKind::Opened => Standing::Open(message.severity),
+            MessageKind::Raised | MessageKind::Reminder => Standing::Open(loudest),
             // A notice that was answered needs no second end (P9).
             MessageKind::Recovered if loudest == Severity::Notice => Standing::Closed,
             MessageKind::Recovered => Standing::Recovered(loudest),
