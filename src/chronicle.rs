@@ -6,6 +6,7 @@
 
 use crate::{
     daemon::Witness,
+    docker::port::Pending,
     domain::{
         acting::{
             attempt::{Ending, word},
@@ -26,6 +27,7 @@ pub struct Chronicle {
     journal: Option<Journal>,
     /// Problems that were logged already: the same text is logged once, until it is over.
     engine: Option<String>,
+    events: Option<String>,
     store: Option<String>,
     words: BTreeSet<String>,
 }
@@ -36,19 +38,11 @@ const MOST_WORDS: usize = 64;
 impl Chronicle {
     /// `journal`: `None` where it could not be begun; the log then goes on alone.
     pub fn new(journal: Option<Journal>) -> Self {
-        Self { journal, engine: None, store: None, words: BTreeSet::new() }
+        Self { journal, engine: None, events: None, store: None, words: BTreeSet::new() }
     }
 
     fn engine_failed(&mut self, failure: &LookFailure) {
-        let text = match failure {
-            LookFailure::Unreachable(why)
-            | LookFailure::Denied(why)
-            | LookFailure::Garbled(why)
-            | LookFailure::Local(why) => why.clone(),
-            LookFailure::TimedOut(within) => format!("no answer within {}", Spoken(*within)),
-            LookFailure::NoSuchContainer => "no such container".to_owned(),
-            LookFailure::Engine { status, message } => format!("it answers {status}: {message}"),
-        };
+        let text = in_words(failure);
         if self.engine.as_ref() != Some(&text) {
             tracing::error!(
                 "the container engine can't be asked: {text}; trying again, probing goes on"
@@ -111,9 +105,21 @@ impl Witness for Chronicle {
                     tracing::info!("the `hold` file is gone: acting again");
                 }
             }
-            Observation::EventsLost(_)
-            | Observation::EventsOpened
-            | Observation::PolicyLoaded(_)
+            Observation::EventsLost(failure) => {
+                let text = in_words(failure);
+                if self.events.as_ref() != Some(&text) {
+                    tracing::warn!(
+                        "the event stream was lost: {text}; opening it again, the list stands in for it"
+                    );
+                    self.events = Some(text);
+                }
+            }
+            Observation::EventsOpened => {
+                if self.events.take().is_some() {
+                    tracing::info!("the event stream is open again");
+                }
+            }
+            Observation::PolicyLoaded(_)
             | Observation::UnhealthyListed(_)
             | Observation::Inspected { .. }
             | Observation::Event(_)
@@ -125,12 +131,31 @@ impl Witness for Chronicle {
         }
     }
 
+    fn end(&mut self) -> Pending<'static, ()> {
+        match self.journal.take() {
+            Some(journal) => journal.close(),
+            None => Box::pin(async {}),
+        }
+    }
+
     fn decided(&mut self, _: Moment, batch: &Batch) {
         for record in &batch.records {
             if let Record::Decided(decided) = record {
                 say(decided);
             }
         }
+    }
+}
+
+fn in_words(failure: &LookFailure) -> String {
+    match failure {
+        LookFailure::Unreachable(why)
+        | LookFailure::Denied(why)
+        | LookFailure::Garbled(why)
+        | LookFailure::Local(why) => why.clone(),
+        LookFailure::TimedOut(within) => format!("no answer within {}", Spoken(*within)),
+        LookFailure::NoSuchContainer => "no such container".to_owned(),
+        LookFailure::Engine { status, message } => format!("it answers {status}: {message}"),
     }
 }
 
@@ -187,7 +212,7 @@ fn say(record: &DecisionRecord) {
                 tracing::warn!(
                     service,
                     attempt = attempt.0,
-                    "{who}: the restart was interrupted before it was begun; judging anew"
+                    "{who}: the restart did not reach the engine, as far as can be seen; judging anew"
                 );
             }
             Ending::Gone => {

@@ -7,7 +7,7 @@
 
 use crate::{
     clock::Clock,
-    docker::port::Engine,
+    docker::port::{Engine, Pending},
     domain::{
         Domain, View,
         effect::Batch,
@@ -102,6 +102,8 @@ pub trait Witness: Send {
     fn observed(&mut self, now: Moment, observation: &Observation);
     /// This was decided.
     fn decided(&mut self, now: Moment, batch: &Batch);
+    /// Nothing more comes: what is still held back is written. The caller bounds the wait.
+    fn end(&mut self) -> Pending<'static, ()>;
 }
 
 /// Runs until it is told to stop. What is still under way then is named in the log.
@@ -254,6 +256,9 @@ impl Daemon {
         }
         for name in self.hands.acting() {
             tracing::warn!(replica = %name, "still being acted on; at the next start it is looked at first");
+        }
+        if tokio::time::timeout(FLUSH_WITHIN, witness.end()).await.is_err() {
+            tracing::warn!("the journal has not written everything within 5 s; its end is missing");
         }
         if tokio::time::timeout(FLUSH_WITHIN, self.hands.close()).await.is_err() {
             tracing::error!(

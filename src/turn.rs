@@ -13,7 +13,7 @@ use crate::{
         effect::{Batch, Effect, Look, SendOrder},
         moment::EngineMs,
         name::{AttemptId, ReplicaName, SinkName},
-        observation::{ActOutcome, DeliveryOutcome, LookFailure, Observation},
+        observation::{ActOutcome, DeliveryOutcome, EngineEvent, LookFailure, Observation},
     },
     evidence::port::EvidenceReader,
     notify::port::Sink,
@@ -40,8 +40,14 @@ const INSPECT_WITHIN: Duration = Duration::from_secs(5);
 /// Opening the event stream is one request.
 const OPEN_EVENTS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Between two attempts at opening the event stream.
+/// Between two attempts at opening the event stream; doubles while it can't be opened.
 const REOPEN_EVENTS_AFTER: Duration = Duration::from_secs(1);
+
+/// Never longer than this between two attempts.
+const REOPEN_EVENTS_AT_MOST: Duration = Duration::from_secs(60);
+
+/// Events of one millisecond that are remembered, so that a stream that begins with them again tells nothing twice.
+const MOST_AT_A_TIME: usize = 256;
 
 /// Events that may wait: a deploy of some hundred containers makes a few thousand within seconds, and a turn takes 256.
 const EVENTS: usize = 4096;
@@ -270,22 +276,11 @@ impl Hands {
     }
 
     fn look(&mut self, look: Look) {
-        let (engine, looks) = (Arc::clone(&self.engine), self.looks.sender.clone());
-        self.tasks.spawn("look", async move {
-            let observation = match look {
-                Look::List => match within(LIST_WITHIN, engine.list()).await {
-                    Ok(listing) => Observation::Listed(listing),
-                    Err(failure) => Observation::ListFailed { full: true, failure },
-                },
-                Look::ListUnhealthy => match within(LIST_WITHIN, engine.list_unhealthy()).await {
-                    Ok(containers) => Observation::UnhealthyListed(containers),
-                    Err(failure) => Observation::ListFailed { full: false, failure },
-                },
-                Look::Inspect { look, container } => {
-                    let answer = within(INSPECT_WITHIN, engine.inspect(container.clone())).await;
-                    Observation::Inspected { look, container, answer }
-                }
-            };
+        let looks = self.looks.sender.clone();
+        let asked = self.tasks.spawn("look", ask(Arc::clone(&self.engine), look.clone()));
+        // A look that panics is a look that failed: a question that is never answered would never be asked again.
+        self.tasks.spawn("look's report", async move {
+            let observation = asked.await.unwrap_or_else(|_| unanswered(look));
             deliver(&looks, observation).await;
         });
     }
@@ -295,10 +290,16 @@ impl Hands {
         let (engine, clock, events) =
             (Arc::clone(&self.engine), Arc::clone(&self.clock), self.events.sender.clone());
         self.tasks.spawn("events", async move {
-            let mut since = None;
+            let mut place = Place::default();
+            let mut wait = REOPEN_EVENTS_AFTER;
             // Ends when the loop does not listen any more.
-            while follow_once(&*engine, &events, &mut since).await.is_ok() {
-                clock.sleep_until(clock.now().awake + REOPEN_EVENTS_AFTER).await;
+            while let Ok(opened) = follow_once(&*engine, &events, &mut place).await {
+                wait = if opened {
+                    REOPEN_EVENTS_AFTER
+                } else {
+                    (wait * 2).min(REOPEN_EVENTS_AT_MOST)
+                };
+                clock.sleep_until(clock.now().awake + wait).await;
             }
         });
     }
@@ -309,45 +310,98 @@ impl Hands {
     }
 }
 
+/// One question, and its answer.
+async fn ask(engine: Arc<dyn Engine>, look: Look) -> Observation {
+    match look {
+        Look::List => match within(LIST_WITHIN, engine.list()).await {
+            Ok(listing) => Observation::Listed(listing),
+            Err(failure) => Observation::ListFailed { full: true, failure },
+        },
+        Look::ListUnhealthy => match within(LIST_WITHIN, engine.list_unhealthy()).await {
+            Ok(containers) => Observation::UnhealthyListed(containers),
+            Err(failure) => Observation::ListFailed { full: false, failure },
+        },
+        Look::Inspect { look, container } => {
+            let answer = within(INSPECT_WITHIN, engine.inspect(container.clone())).await;
+            Observation::Inspected { look, container, answer }
+        }
+    }
+}
+
+/// What a question comes to whose task ended without an answer.
+fn unanswered(look: Look) -> Observation {
+    let failure = LookFailure::Local("the task that asked has ended".to_owned());
+    match look {
+        Look::List => Observation::ListFailed { full: true, failure },
+        Look::ListUnhealthy => Observation::ListFailed { full: false, failure },
+        Look::Inspect { look, container } => {
+            Observation::Inspected { look, container, answer: Err(failure) }
+        }
+    }
+}
+
 /// The loop has ended.
 struct Ended;
 
-/// Opens the stream and follows it to its end.
+/// How far the stream was followed: its last moment, and the events of that moment.
+#[derive(Default)]
+struct Place {
+    since: Option<EngineMs>,
+    told: Vec<EngineEvent>,
+}
+
+impl Place {
+    /// Whether this event was told already: a stream opened again begins with the last moment's events.
+    fn knows(&mut self, event: &EngineEvent) -> bool {
+        if self.since != Some(event.at) {
+            if self.since.is_none_or(|since| since < event.at) {
+                self.since = Some(event.at);
+                self.told.clear();
+            }
+        } else if self.told.contains(event) {
+            return true;
+        }
+        if self.since == Some(event.at) && self.told.len() < MOST_AT_A_TIME {
+            self.told.push(event.clone());
+        }
+        false
+    }
+}
+
+/// Opens the stream and follows it to its end. Says whether it could be opened.
 async fn follow_once(
     engine: &dyn Engine,
     events: &mpsc::Sender<Observation>,
-    since: &mut Option<EngineMs>,
-) -> Result<(), Ended> {
-    let failure = match within(OPEN_EVENTS_WITHIN, engine.events(*since)).await {
+    place: &mut Place,
+) -> Result<bool, Ended> {
+    let (opened, failure) = match within(OPEN_EVENTS_WITHIN, engine.events(place.since)).await {
         Ok(stream) => {
             events.send(Observation::EventsOpened).await.map_err(|_| Ended)?;
-            follow(stream, events, since).await?
+            (true, follow(stream, events, place).await?)
         }
-        Err(failure) => failure,
+        Err(failure) => (false, failure),
     };
-    events.send(Observation::EventsLost(failure)).await.map_err(|_| Ended)
+    events.send(Observation::EventsLost(failure)).await.map_err(|_| Ended)?;
+    Ok(opened)
 }
 
 async fn follow(
     mut stream: Box<dyn EventStream>,
     events: &mpsc::Sender<Observation>,
-    since: &mut Option<EngineMs>,
+    place: &mut Place,
 ) -> Result<LookFailure, Ended> {
     loop {
-        match stream.next().await {
-            Ok(event) => {
-                *since = Some(event.at).max(*since);
-                match events.try_send(Observation::Event(event)) {
-                    Ok(()) => {}
-                    Err(mpsc::error::TrySendError::Closed(_)) => return Err(Ended),
-                    Err(mpsc::error::TrySendError::Full(_)) => {
-                        return Ok(LookFailure::Local(
-                            "more events than could be taken in".to_owned(),
-                        ));
-                    }
-                }
-            }
+        let event = match stream.next().await {
+            Ok(event) if place.knows(&event) => continue,
+            Ok(event) => event,
             Err(failure) => return Ok(failure),
+        };
+        match events.try_send(Observation::Event(event)) {
+            Ok(()) => {}
+            Err(mpsc::error::TrySendError::Closed(_)) => return Err(Ended),
+            Err(mpsc::error::TrySendError::Full(_)) => {
+                return Ok(LookFailure::Local("more events than could be taken in".to_owned()));
+            }
         }
     }
 }

@@ -141,7 +141,8 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
     let (answers, answered) = mpsc::channel(ANSWERS);
     let kept = open_store(&state_dir, &clock, answers)?;
     let journal = begin_journal(&state_dir, &host, &clock);
-    let sinks = build_sinks(&config, &clock)?;
+    let resolver = Arc::new(Resolver::system());
+    let sinks = build_sinks(&config, &clock, &resolver)?;
     let (orders, taken) = mpsc::channel(ORDERS);
     {
         let _entered = workers.enter();
@@ -150,14 +151,14 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
         {
             tracing::error!("{problem}: {}", problem.cause());
         }
-        heed_signals(request, &host, &clock, orders, &tasks)?;
+        heed_signals(request, &host, &clock, &resolver, orders, &tasks)?;
     }
     say_what_is_ahead(&config, &address, &kept.records);
     let world = World {
         clock,
         tasks,
         engine: Arc::new(DockerEngine::new(&address)) as Arc<dyn Engine>,
-        prober: Arc::new(HttpProber::new(Arc::new(Resolver::system()))),
+        prober: Arc::new(HttpProber::new(Arc::clone(&resolver))),
         pool: POOL,
         evidence: Arc::new(ProcReader),
         sinks,
@@ -254,11 +255,12 @@ fn begin_journal(state_dir: &Path, host: &HostName, clock: &Arc<dyn Clock>) -> O
 fn build_sinks(
     config: &Config,
     clock: &Arc<dyn Clock>,
+    resolver: &Arc<Resolver>,
 ) -> Result<BTreeMap<SinkName, Arc<dyn Sink>>, RunProblem> {
     let surroundings = Surroundings {
         clock: Arc::clone(clock),
         tz: jiff::tz::TimeZone::system(),
-        http: HttpClient::new(None)
+        http: HttpClient::new(Some(notify::dns::sinks_resolver(resolver)))
             .map_err(|problem| RunProblem::System(io::Error::other(problem)))?,
         terminal: Arc::new(|| Box::new(io::stdout()) as Box<dyn Write + Send>),
     };
@@ -286,6 +288,7 @@ fn heed_signals(
     request: &Request,
     host: &HostName,
     clock: &Arc<dyn Clock>,
+    resolver: &Arc<Resolver>,
     orders: mpsc::Sender<Order>,
     tasks: &Tasks,
 ) -> io::Result<()> {
@@ -294,13 +297,14 @@ fn heed_signals(
         signal(SignalKind::interrupt())?,
         signal(SignalKind::hangup())?,
     );
-    let (request, host, clock) = (request.clone(), host.clone(), Arc::clone(clock));
+    let (request, host) = (request.clone(), host.clone());
+    let (clock, resolver) = (Arc::clone(clock), Arc::clone(resolver));
     tasks.spawn("signals", async move {
         loop {
             let order = tokio::select! {
                 _ = term.recv() => Some(Order::Stop),
                 _ = interrupt.recv() => Some(Order::Stop),
-                _ = hangup.recv() => reload(&request, &host, &clock),
+                _ = hangup.recv() => reload(&request, &host, &clock, &resolver),
             };
             if let Some(order) = order
                 && orders.send(order).await.is_err()
@@ -313,9 +317,14 @@ fn heed_signals(
 }
 
 /// Reads the config again. One with errors changes nothing.
-fn reload(request: &Request, host: &HostName, clock: &Arc<dyn Clock>) -> Option<Order> {
+fn reload(
+    request: &Request,
+    host: &HostName,
+    clock: &Arc<dyn Clock>,
+    resolver: &Arc<Resolver>,
+) -> Option<Order> {
     let read = read_config(request, host).and_then(|config| {
-        let sinks = build_sinks(&config, clock)?;
+        let sinks = build_sinks(&config, clock, resolver)?;
         Ok(Order::Reload { policy: Arc::new(config.policy), sinks })
     });
     match read {
@@ -332,8 +341,12 @@ fn reload(request: &Request, host: &HostName, clock: &Arc<dyn Clock>) -> Option<
 
 /// One stat a turn: the switch has to work at once.
 fn hold_file(path: PathBuf) -> Box<dyn FnMut() -> bool + Send> {
-    // A path that can't be looked at is no order to hold.
-    Box::new(move || path.try_exists().unwrap_or(false))
+    // Where the path can't be looked at, the last answer stands: an order to hold must not end by an error.
+    let mut held = false;
+    Box::new(move || {
+        held = path.try_exists().unwrap_or(held);
+        held
+    })
 }
 
 fn say_what_is_ahead(config: &Config, address: &EngineAddress, records: &[Record]) {

@@ -36,6 +36,8 @@ pub(crate) struct Durability {
     /// The batch that is being made now.
     current: Seq,
     committed: Seq,
+    /// The last batch of the life before.
+    began_at: Seq,
     /// The last run of batches that were refused, first and last.
     lost: Option<(Seq, Seq)>,
     outstanding: VecDeque<(Seq, AwakeMs)>,
@@ -51,6 +53,7 @@ impl Durability {
         Self {
             current: Seq(last.0 + 1),
             committed: last,
+            began_at: last,
             lost: None,
             outstanding: VecDeque::new(),
             failing: None,
@@ -62,6 +65,11 @@ impl Durability {
     /// The batch that a record made now belongs to.
     pub(crate) fn current(&self) -> Seq {
         self.current
+    }
+
+    /// Whether the store has taken anything since the start.
+    pub(crate) fn has_committed(&self) -> bool {
+        self.committed > self.began_at
     }
 
     /// The last batch that was handed over.

@@ -35,7 +35,7 @@ pub struct Host {
     pub(super) failing: Failing,
     pub(super) hold_file: bool,
     pub(super) engine_start: Option<AwakeMs>,
-    refused: Option<(Moment, String)>,
+    pub(super) refused: Option<(Moment, String)>,
     /// Replicas acted on or unverified.
     pub(super) acting: BTreeSet<ReplicaName>,
     /// Replicas held back by something that happens elsewhere.
@@ -85,7 +85,12 @@ impl Domain {
     }
 
     fn think_brake(&mut self) -> Option<AwakeMs> {
-        let policy = self.policy.limits.brake?;
+        let Some(policy) = self.policy.limits.brake else {
+            if self.host.brake != Brake::Released {
+                self.release_brake("the config has switched the brake off".to_owned());
+            }
+            return None;
+        };
         let (now, watched) = (self.now, self.services.len());
         match std::mem::take(&mut self.host.brake) {
             Brake::Released => {
@@ -111,7 +116,9 @@ impl Domain {
                     self.release_brake("what made it on is over".to_owned());
                     return None;
                 }
-                if engaged.next_trial_at() <= now.awake {
+                let under_way =
+                    engaged.trial.as_ref().is_some_and(|trial| self.host.acting.contains(trial));
+                if engaged.next_trial_at() <= now.awake && !under_way {
                     self.choose_trial(&mut engaged);
                 }
                 let until = earlier(
@@ -197,6 +204,7 @@ impl Domain {
             since: engaged.since,
             level: Some(Severity::Page),
             recovered: false,
+            failing: true,
             content,
         };
         self.set_picture(host_key(IncidentKind::Brake), Some(picture));
@@ -204,15 +212,19 @@ impl Domain {
 
     fn tell_of_engine(&mut self) -> Option<AwakeMs> {
         let key = host_key(IncidentKind::EngineUnreachable);
-        let Some((since, _, failure)) = &self.looking.blind else {
-            self.set_picture(key, None);
+        let Some((since, failure)) = self.looking.blind() else {
+            if self.looking.has_listed {
+                self.set_picture(key, None);
+            }
             return None;
         };
-        let since = *since;
         let level =
             (self.now.awake.since(since.awake) >= ENGINE_AWAY_FOR).then_some(Severity::Page);
         let content = wording::engine_unreachable(&in_words(failure));
-        self.set_picture(key, Some(Picture { since, level, recovered: false, content }));
+        self.set_picture(
+            key,
+            Some(Picture { since, level, recovered: false, failing: true, content }),
+        );
         Some(since.awake + ENGINE_AWAY_FOR)
     }
 
@@ -232,7 +244,13 @@ impl Domain {
         let content = wording::actions_refused(&why.clone());
         self.set_picture(
             key,
-            Some(Picture { since, level: Some(Severity::Page), recovered: false, content }),
+            Some(Picture {
+                since,
+                level: Some(Severity::Page),
+                recovered: false,
+                failing: true,
+                content,
+            }),
         );
         if until <= self.now.awake {
             // Worth another try; a new refusal goes on with the same incident.
@@ -244,14 +262,19 @@ impl Domain {
     fn tell_of_store(&mut self) {
         let key = host_key(IncidentKind::StoreFailing);
         let Some((since, why)) = self.durability.failing() else {
-            self.set_picture(key, None);
+            if self.durability.has_committed() {
+                self.set_picture(key, None);
+            }
             return;
         };
         let failing_for = self.now.awake.since(*since);
         let since = Moment { awake: *since, ..self.now };
         let content = wording::store_failing(why);
         let level = (failing_for >= TELL_AFTER).then_some(Severity::Page);
-        self.set_picture(key, Some(Picture { since, level, recovered: false, content }));
+        self.set_picture(
+            key,
+            Some(Picture { since, level, recovered: false, failing: true, content }),
+        );
     }
 
     /// An act was carried out: the engine does not refuse any more.
@@ -267,6 +290,7 @@ impl Domain {
             serials: self.host.serials,
             spending: self.host.spending.clone(),
             brake: self.host.brake.clone(),
+            refused: self.host.refused.clone(),
         };
         if self.host.recorded.as_ref() != Some(&record) {
             self.records.push(Record::Host(Box::new(record.clone())));
@@ -277,6 +301,7 @@ impl Domain {
     /// After a refusal the records of some batches are missing: all that is known is written once more.
     fn write_everything(&mut self) {
         self.host.recorded = None;
+        self.records.push(Record::Cleared);
         let names: Vec<ReplicaName> = self.replicas.keys().cloned().collect();
         for name in names {
             if let Some(mut replica) = self.replicas.remove(&name) {

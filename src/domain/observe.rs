@@ -2,7 +2,7 @@
 
 use super::{
     Domain, Holder,
-    acting::attempt::Input,
+    acting::attempt::{BEYOND_STOP, ENGINE_STOP_TIMEOUT, Input},
     agenda::Owner,
     judging::{health, verdict::Evidence},
     name::{ContainerId, LookId, ReplicaName},
@@ -23,8 +23,8 @@ use std::{sync::Arc, time::Duration};
 /// Events of our own acts may come this much later than their answer.
 const OWN_EVENTS_WITHIN: Duration = Duration::from_secs(5);
 
-/// Signals that end a process unless it handles them; others (HUP, USR1) are a way of talking to it.
-const STOPPING_SIGNALS: [u32; 5] = [2, 3, 6, 9, 15];
+/// Signals by which people end a process; others (HUP, USR1, QUIT for a thread dump) are a way of talking to it.
+const STOPPING_SIGNALS: [u32; 3] = [2, 9, 15];
 
 impl Domain {
     pub(super) fn observe(&mut self, observation: Observation) {
@@ -42,12 +42,12 @@ impl Domain {
             }
             Observation::Event(event) => self.event(event),
             Observation::EventsOpened => {
-                self.looking.want_list(self.now.awake);
+                self.looking.events_opened(self.now.awake);
                 self.agenda.touch(Owner::Looking);
             }
-            Observation::EventsLost(failure) => {
-                self.looking.was_away |= matches!(failure, LookFailure::Unreachable(_));
-                self.looking.want_list(self.now.awake);
+            // A stream that ends says nothing about the engine: proxies cut idle ones. That it is away is seen by asking.
+            Observation::EventsLost(_) => {
+                self.looking.events_lost(self.now.awake);
                 self.agenda.touch(Owner::Looking);
             }
             Observation::Sampled(sample) => self.sampled(&sample),
@@ -109,7 +109,8 @@ impl Domain {
         let lost: Vec<ContainerId> =
             self.containers.keys().filter(|id| !present.contains(*id)).cloned().collect();
         for container in lost {
-            self.container_gone(&container);
+            // It may have been made after the list was: only looking tells that it is gone.
+            self.looking.want(&container);
         }
         self.agenda.touch(Owner::Looking);
     }
@@ -236,17 +237,24 @@ impl Domain {
         let name = replica_name(&inspection.name, &inspection.labels);
         let (policy, listed) = match belonging(&self.policy, traits) {
             Belonging::Foreign => {
-                self.let_go(container);
-                self.containers.insert(container.clone(), Holder::Foreign);
-                return;
+                if self.let_go(container) {
+                    self.containers.insert(container.clone(), Holder::Foreign);
+                    return;
+                }
+                // Being acted on: it keeps what it began under.
+                let Some(replica) = self.replicas.get(&name) else {
+                    return;
+                };
+                (Arc::clone(&replica.policy), replica.listed)
             }
             Belonging::Listed(policy) => (policy, true),
             Belonging::Unlisted => (unlisted_policy(&self.policy, &name), false),
         };
         if let Some(Holder::Replica(before)) = self.containers.get(container)
             && *before != name
+            && !self.let_go(container)
         {
-            self.let_go(container);
+            return;
         }
         self.containers.insert(container.clone(), Holder::Replica(name.clone()));
         let now = self.now;
@@ -359,10 +367,20 @@ impl Domain {
             EventAction::Updated => ("update", false),
             EventAction::Renamed => ("rename", false),
             EventAction::Created => ("create", false),
-            EventAction::Started
-            | EventAction::Died { .. }
-            | EventAction::OutOfMemory
-            | EventAction::HealthChanged(_) => return,
+            EventAction::Died { .. } => {
+                // A signal that it did not die of is no stop: what ends it later is something else.
+                let stop = replica.inspection.as_ref().and_then(|known| known.stop_timeout);
+                let within = stop.unwrap_or(ENGINE_STOP_TIMEOUT) + BEYOND_STOP;
+                let touched_late =
+                    replica.touched.as_ref().is_none_or(|(at, _)| now.since(*at) > within);
+                if touched_late {
+                    replica.kept.stopped_by_hand = false;
+                }
+                return;
+            }
+            EventAction::Started | EventAction::OutOfMemory | EventAction::HealthChanged(_) => {
+                return;
+            }
         };
         replica.touched = Some((now, word.to_owned()));
         replica.kept.stopped_by_hand |= by_hand;
@@ -430,11 +448,25 @@ impl Domain {
         }
     }
 
-    /// A container does not belong to its replica any more.
-    fn let_go(&mut self, container: &ContainerId) {
-        if matches!(self.containers.get(container), Some(Holder::Replica(_))) {
-            self.container_gone(container);
+    /// A container does not belong to its replica any more. Where it was the replica, that is nobody's any more; one that is
+    /// being acted on stays until that has ended.
+    fn let_go(&mut self, container: &ContainerId) -> bool {
+        let Some(Holder::Replica(name)) = self.containers.get(container).cloned() else {
+            return true;
+        };
+        let Some(replica) = self.replicas.get(&name) else {
+            return true;
+        };
+        if replica.kept.container.as_ref() != Some(container) {
+            return true;
         }
+        if replica.kept.attempt.is_some() {
+            return false;
+        }
+        if let Some(replica) = self.replicas.remove(&name) {
+            self.forget(&replica);
+        }
+        true
     }
 }
 

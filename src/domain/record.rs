@@ -34,6 +34,8 @@ pub enum Record {
     Sink(SinkRecord),
     /// A state record is no longer needed.
     Forgotten(RecordKey),
+    /// No state record of before is needed: all that are follow. After a refusal what was forgotten may still be there.
+    Cleared,
     /// History: what was decided and why.
     Decided(Box<DecisionRecord>),
 }
@@ -67,6 +69,8 @@ pub struct HostRecord {
     pub spending: HostSpending,
     /// The host-wide hold.
     pub brake: Brake,
+    /// Since when the engine has refused to act, and what it said.
+    pub refused: Option<(Moment, String)>,
 }
 
 /// The last numbers given.
@@ -158,6 +162,8 @@ pub enum Shelf {
     State(RecordKey),
     /// Removes what is there under this key.
     Removed(RecordKey),
+    /// Removes everything that is there, but for the history.
+    AllRemoved,
     /// Appended to the history.
     History,
 }
@@ -195,6 +201,7 @@ impl Record {
             }
             Record::Sink(sink) => Shelf::State(RecordKey::new("sink", &sink.sink)),
             Record::Forgotten(key) => Shelf::Removed(key.clone()),
+            Record::Cleared => Shelf::AllRemoved,
             Record::Decided(_) => Shelf::History,
         }
     }

@@ -3,7 +3,7 @@
 use super::{
     Domain,
     acting::{
-        attempt::{Attempt, Ending, Input, Output, Phase},
+        attempt::{Attempt, Ending, Input, Limits, Output, OwnStop, Phase},
         brake::Brake,
         gates::{self, Scene, evidence_case, is_stateful},
         hold::Hold,
@@ -12,6 +12,7 @@ use super::{
     durability::Fate,
     effect::{ActOrder, Effect, ProbeOrder, Watch},
     judging::{
+        absence,
         health::Reading,
         streak::Streak,
         trouble::Trouble,
@@ -24,16 +25,19 @@ use super::{
     record::{Decision, OnBoot, Record, RecordKey},
     watching::{
         lifecycle::Lifecycle,
-        replica::{OwnStop, Replica},
+        replica::{Replica, Watched},
     },
 };
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
+/// How often what a held replica needs is looked at.
+const LOOK_AT_DEPENDENCY_EVERY: Duration = Duration::from_secs(5);
+
 /// A replica that runs for so long is back: Docker resets its own backoff after the same time.
 const BACK_AFTER: Duration = Duration::from_secs(10);
 
-/// What is gone and has nothing to its name is forgotten after this: longer than any re-creation takes.
-const FORGET_AFTER: Duration = Duration::from_secs(3600);
+/// What somebody removed is forgotten after this, with its ticket: a day is long enough to have forgotten it.
+const FORGET_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 impl Domain {
     pub(super) fn think_replica(&mut self, name: &ReplicaName) -> Option<AwakeMs> {
@@ -67,7 +71,12 @@ impl Domain {
             | Lifecycle::Gone
             | Lifecycle::Odd(_) => None,
         };
-        let wanted = running.map(|instance| (instance, Arc::clone(&replica.policy)));
+        let known = replica.inspection.as_ref();
+        let wanted = running.map(|instance| Watched {
+            instance,
+            addresses: known.map(|known| known.addresses.clone()).unwrap_or_default(),
+            policy: Arc::clone(&replica.policy),
+        });
         if replica.watched == wanted {
             return;
         }
@@ -75,18 +84,19 @@ impl Domain {
             replica: replica.kept.name.clone(),
             probe: probe.name.clone(),
         };
-        if let Some((_, before)) = &replica.watched {
-            for probe in &before.probes {
-                let stays = wanted.as_ref().is_some_and(|(instance, now)| {
-                    concerns(probe, instance.as_ref())
-                        && now.probes.iter().any(|other| other.name == probe.name)
-                });
+        if let Some(before) = &replica.watched {
+            for probe in &before.policy.probes {
+                let stays =
+                    wanted.as_ref().is_some_and(|Watched { instance, policy: now, .. }| {
+                        concerns(probe, instance.as_ref())
+                            && now.probes.iter().any(|other| other.name == probe.name)
+                    });
                 if !stays {
                     self.effects.push(Effect::Probe(ProbeOrder::Drop(target(probe))));
                 }
             }
         }
-        if let Some((instance, policy)) = &wanted {
+        if let Some(Watched { instance, policy, .. }) = &wanted {
             for probe in policy.probes.iter().filter(|probe| concerns(probe, instance.as_ref())) {
                 self.effects.push(Effect::Probe(ProbeOrder::Watch(Box::new(Watch {
                     target: target(probe),
@@ -182,7 +192,7 @@ impl Domain {
             .collect();
         let stands_for = replica.kept.absent_since.map(|since| self.now.awake.since(since.awake));
         let left_standing = replica.kept.attempt.is_none()
-            && replica.kept.own_stop.is_none()
+            && (absence::is_by_hand(replica) || absence::is_finished(replica))
             && stands_for.is_some_and(|span| span >= replica.policy.stable_for);
         if left_standing && replica.kept.trouble.take().is_some() {
             // What failed is over; that it stands still is told of by itself (P8).
@@ -301,11 +311,14 @@ impl Domain {
         let Some(attempt) = &mut replica.kept.attempt else {
             return;
         };
+        let before = attempt.phase.clone();
         let outputs = attempt.step(input, self.now, seq, verify_within);
-        self.carry_out(replica, outputs);
+        let entered = attempt.phase != before;
+        self.carry_out(replica, outputs, entered);
     }
 
-    pub(super) fn carry_out(&mut self, replica: &mut Replica, outputs: Vec<Output>) {
+    /// `entered`: a phase was entered just now, so that what it asks for is asked at once.
+    pub(super) fn carry_out(&mut self, replica: &mut Replica, outputs: Vec<Output>, entered: bool) {
         for output in outputs {
             let Some(attempt) = &replica.kept.attempt else {
                 return;
@@ -324,7 +337,7 @@ impl Domain {
                 Output::Inspect => {
                     let container = attempt.instance.container.clone();
                     // The first look after a change of phase is at once, the ones after it once a second.
-                    if attempt.phase_since == self.now {
+                    if entered {
                         self.looking.want(&container);
                     } else {
                         self.looking.want_by(
@@ -386,16 +399,15 @@ impl Domain {
                     trouble.not_cured = trouble.not_cured.saturating_add(1);
                 }
                 replica.kept.spending.last = Some(stamp);
-                let stands = replica.lifecycle.running().is_none();
-                let proven = matches!(ending, Ending::NotCured(_));
-                replica.kept.own_stop = attempt
-                    .intent_at
-                    .filter(|_| stands && proven && attempt.has_acted())
-                    .map(|intent_at| OwnStop { intent_at, stop_timeout: attempt.stop_timeout });
+                let stands = replica.lifecycle.running().is_none() && attempt.has_acted();
+                let explained = |own: &OwnStop| {
+                    replica.inspection.as_ref().is_some_and(|inspection| own.explains(inspection))
+                };
+                replica.kept.own_stop = attempt.own_stop().filter(|own| stands && explained(own));
             }
             Ending::Abandoned(_) | Ending::Refused(_) => {
-                replica.kept.spending.refund();
-                self.host.spending.refund();
+                replica.kept.spending = attempt.spent_before.clone();
+                self.host.spending.refund(attempt.began);
                 if let Some(trouble) = &mut replica.kept.trouble {
                     trouble.attempts = trouble.attempts.saturating_sub(1);
                 }
@@ -417,6 +429,9 @@ impl Domain {
             Some(&replica.kept.name),
             Decision::Ended(id, ending),
         );
+        // It may not be configured any more: that waited for this.
+        self.looking.want(&attempt.instance.container);
+        self.agenda.touch(Owner::Looking);
         // What was waiting for a free slot thinks again.
         self.touch_waiting();
         self.agenda.touch(Owner::Host);
@@ -444,17 +459,39 @@ impl Domain {
             }
             if replica.hold.as_ref() != Some(&shut.hold) {
                 replica.hold = Some(shut.hold.clone());
+                replica.hold_since = self.now.awake;
                 self.decide(
                     Some(&replica.policy.name),
                     Some(&replica.kept.name),
-                    Decision::Held(shut.hold),
+                    Decision::Held(shut.hold.clone()),
                 );
+            }
+            if let Hold::DependencyNotHealthy(needed) = &shut.hold {
+                let needed = needed.clone();
+                return Some(self.look_at_service(&needed));
             }
             return shut.until;
         }
         self.host.waiting.remove(&replica.kept.name);
         self.begin_attempt(replica);
         None
+    }
+
+    /// What a held replica needs is looked at now, and again until it is seen healthy (S9). Says when.
+    fn look_at_service(&mut self, service: &str) -> AwakeMs {
+        let members = self
+            .services
+            .iter()
+            .find(|(name, _)| name.as_str() == service)
+            .map(|(_, service)| &service.members);
+        let members = members.into_iter().flatten().filter_map(|member| self.replicas.get(member));
+        let containers: Vec<_> =
+            members.filter_map(|member| member.kept.container.clone()).collect();
+        for container in containers {
+            self.looking.want(&container);
+        }
+        self.agenda.touch(Owner::Looking);
+        self.now.awake + LOOK_AT_DEPENDENCY_EVERY
     }
 
     fn begin_attempt(&mut self, replica: &mut Replica) {
@@ -465,12 +502,16 @@ impl Domain {
             container: inspection.id.clone(),
             started_at: inspection.started_at.clone(),
         };
-        let may_kill = !is_stateful(replica) && !inspection.auto_remove;
-        let stop_timeout = inspection.stop_timeout;
+        let limits = Limits {
+            stop_timeout: inspection.stop_timeout,
+            may_kill: !is_stateful(replica) && !inspection.auto_remove,
+            spent_before: replica.kept.spending.clone(),
+            own_stop: replica.kept.own_stop.clone(),
+        };
         self.host.serials.attempt += 1;
         let id = AttemptId(self.host.serials.attempt);
         let seq = self.durability.current();
-        let attempt = Attempt::begin(id, instance, self.now, seq, stop_timeout, may_kill);
+        let attempt = Attempt::begin(id, instance, self.now, seq, limits);
         replica.kept.attempt = Some(attempt);
         replica.hold = None;
         let stamp = self.stamp();
@@ -493,13 +534,7 @@ impl Domain {
             return false;
         };
         let stands = matches!(replica.lifecycle, Lifecycle::Stopped(_) | Lifecycle::Created);
-        stands
-            && !replica.kept.stopped_by_hand
-            && super::acting::attempt::stopped_within(
-                Some(own.intent_at),
-                own.stop_timeout,
-                inspection,
-            )
+        stands && !replica.kept.stopped_by_hand && own.explains(inspection)
     }
 
     fn first_shut(&self, replica: &Replica, spent_already: bool) -> Option<gates::Shut> {
@@ -583,12 +618,14 @@ impl Domain {
             .absent_since
             .map_or(Duration::ZERO, |since| self.now.awake.since(since.awake));
         let unlisted = !replica.listed && !replica.is_worth_keeping();
-        unlisted || gone_for >= FORGET_AFTER
+        // What is configured and went by itself is missed until it is back, or no longer configured (P8).
+        let removed = !replica.listed || replica.kept.stopped_by_hand;
+        unlisted || (removed && gone_for >= FORGET_AFTER)
     }
 
     pub(super) fn forget(&mut self, replica: &Replica) {
         let name = &replica.kept.name;
-        if let Some((_, policy)) = &replica.watched {
+        if let Some(Watched { policy, .. }) = &replica.watched {
             for probe in &policy.probes {
                 let target = Target { replica: name.clone(), probe: probe.name.clone() };
                 self.effects.push(Effect::Probe(ProbeOrder::Drop(target)));

@@ -7,11 +7,14 @@ use super::{
     durability::Durability,
     effect::Batch,
     moment::{BootId, Moment},
-    name::{ReplicaName, Seq, ServiceName},
+    name::{ProbeName, ReplicaName, Seq, ServiceName},
     observe::stand_in_name,
     policy::{Place, Policy, ProbeSpec, ServicePolicy},
-    record::{Decision, HostRecord, Record, rebase_moment},
-    telling::delivery::Sink,
+    record::{Decision, HostRecord, Record, RecordKey, rebase_moment},
+    telling::{
+        IncidentKey,
+        delivery::{Row, Sink},
+    },
     watching::{
         lifecycle::Lifecycle,
         looking::Looking,
@@ -56,6 +59,8 @@ impl Domain {
             domain.sinks.insert(sink.name.clone(), Sink::new(sink.clone()));
         }
         let mut replicas = Vec::new();
+        // Numbers of messages are never given twice, not even where nothing was kept of those given before.
+        domain.host.serials.message = u64::try_from(now.wall.0).unwrap_or(0);
         for record in records {
             match record {
                 Record::Host(host) => domain.restore_host(*host),
@@ -75,7 +80,7 @@ impl Domain {
                         sink.proven = known.proven;
                     }
                 }
-                Record::Forgotten(_) | Record::Decided(_) => {}
+                Record::Forgotten(_) | Record::Cleared | Record::Decided(_) => {}
             }
         }
         for kept in replicas {
@@ -87,16 +92,46 @@ impl Domain {
         domain.agenda.touch(Owner::Host);
         for key in domain.incidents.keys() {
             domain.agenda.touch(Owner::Incident(key.clone()));
+            if let Some(service) = &key.service {
+                // Where it is no longer configured, that closes its incidents.
+                domain.services.entry(service.clone()).or_default();
+                domain.agenda.touch(Owner::Service(service.clone()));
+            }
         }
+        domain.drop_stale_rows();
         domain.settle();
         let batch = domain.batch();
         (domain, batch)
+    }
+
+    /// What a sink was told of an incident that is no more says nothing about the next one of its kind.
+    fn drop_stale_rows(&mut self) {
+        for (name, sink) in &mut self.sinks {
+            let incidents = &self.incidents;
+            let stale = |key: &IncidentKey, row: &Row| {
+                incidents.get(key).is_none_or(|incident| row.incident != Some(incident.id))
+            };
+            let keys: Vec<IncidentKey> = sink
+                .rows
+                .iter()
+                .filter(|(key, row)| stale(key, row))
+                .map(|(key, _)| key.clone())
+                .collect();
+            for key in keys {
+                sink.rows.remove(&key);
+                self.records.push(Record::Forgotten(RecordKey::delivery(name, &key)));
+            }
+        }
     }
 
     fn restore_host(&mut self, host: HostRecord) {
         let same_boot = host.boot_id == self.boot_id;
         let (boot_now, now) = (self.now, self.now);
         self.host.serials = host.serials;
+        self.host.refused = host.refused.map(|(mut since, why)| {
+            rebase_moment(&mut since, same_boot, now);
+            (since, why)
+        });
         self.host.serials.message += SERIALS_SKIPPED;
         self.host.serials.incident += SERIALS_SKIPPED;
         self.host.serials.attempt += SERIALS_SKIPPED;
@@ -136,7 +171,7 @@ impl Domain {
             self.attempts.insert(id, name.clone());
             self.host.acting.insert(name.clone());
             self.decide(Some(&replica.policy.name), Some(&name), Decision::Resumed(id));
-            self.carry_out(&mut replica, outputs);
+            self.carry_out(&mut replica, outputs, true);
         }
         self.services.entry(replica.policy.name.clone()).or_default().members.insert(name.clone());
         self.agenda.touch(Owner::Replica(name.clone()));
@@ -148,7 +183,19 @@ impl Domain {
     /// no longer configured closes its incidents.
     pub(super) fn adopt_policy(&mut self) {
         let policy = Arc::clone(&self.policy);
-        self.sinks.retain(|name, _| policy.sinks.iter().any(|sink| sink.name == *name));
+        let dropped: Vec<_> = self
+            .sinks
+            .keys()
+            .filter(|name| policy.sinks.iter().all(|sink| sink.name != **name))
+            .cloned()
+            .collect();
+        for name in dropped {
+            if let Some(sink) = self.sinks.remove(&name) {
+                for key in sink.rows.keys() {
+                    self.records.push(Record::Forgotten(RecordKey::delivery(&name, key)));
+                }
+            }
+        }
         for sink in &policy.sinks {
             self.sinks
                 .entry(sink.name.clone())
@@ -191,7 +238,7 @@ impl Domain {
 
     fn adopt_replica(&mut self, policy: &Policy, mut replica: Replica) {
         let name = replica.kept.name.clone();
-        let before = replica.policy.name.clone();
+        let before = Arc::clone(&replica.policy);
         let belongs = match (&replica.lifecycle, &replica.inspection) {
             (Lifecycle::Remote, _) => policy
                 .services
@@ -218,6 +265,11 @@ impl Domain {
             Belonging::Unlisted => {
                 (replica.policy, replica.listed) = (unlisted_policy(policy, &name), false)
             }
+            Belonging::Foreign if replica.kept.attempt.is_some() => {
+                // Being acted on: when that has ended it is looked at, and let go.
+                self.replicas.insert(name, replica);
+                return;
+            }
             Belonging::Foreign => {
                 self.forget(&replica);
                 if let Some(container) = &replica.kept.container {
@@ -227,9 +279,23 @@ impl Domain {
             }
         }
         replica.kept.service = replica.policy.name.clone();
-        if before != replica.policy.name {
-            self.leave_service(&before, &name);
+        if before.name != replica.policy.name {
+            self.leave_service(&before.name, &name);
         }
+        // A probe that is no more, or asks something else now, says nothing any more.
+        let now = &replica.policy;
+        let stays = |probe: &ProbeName| {
+            let definition = |policy: &ServicePolicy| {
+                policy
+                    .probes
+                    .iter()
+                    .find(|known| known.name == *probe)
+                    .map(|known| known.definition)
+            };
+            definition(&before).is_some() && definition(&before) == definition(now)
+        };
+        replica.evidence.probes.retain(|probe, _| stays(probe));
+        replica.kept.streaks.retain(|probe, _| stays(probe));
         self.agenda.touch(Owner::Replica(name.clone()));
         self.replicas.insert(name, replica);
     }

@@ -9,13 +9,19 @@ use super::{
     moment::{AwakeMs, Moment},
     name::{ReplicaName, ServiceName},
     policy::{PageWhen, ServicePolicy},
-    telling::{IncidentKey, incident::Picture, wording},
-    watching::replica::Replica,
+    telling::{IncidentKey, incident::Picture, story::Stage, wording},
+    watching::{lifecycle::Lifecycle, replica::Replica},
 };
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 /// What could not be looked at for so long is told of (S5): longer than any hiccup of engine or network.
 const BLIND_FOR: Duration = Duration::from_secs(60);
+
+/// After our start every container is looked at within this, or it can't be.
+const LOOKED_AT_WITHIN: Duration = Duration::from_secs(30);
+
+/// Waiting for others that are being restarted is brief for so long; then it is being held, and somebody hears of it.
+const BRIEF_FOR: Duration = Duration::from_secs(60);
 
 /// One service.
 #[derive(Debug, Default)]
@@ -58,9 +64,10 @@ impl Domain {
             .find(|needed| {
                 let healthy = self.services.get(*needed).is_some_and(|service| {
                     service.healthy.iter().filter_map(|name| self.replicas.get(name)).any(|other| {
-                        let evidence =
+                        let probes =
                             other.evidence.probes.values().filter_map(|probe| probe.last_evidence);
-                        evidence.map(|at| at.awake).max().is_none_or(|at| at >= since.awake)
+                        let evidence = probes.chain(other.evidence.health.last_pass);
+                        evidence.map(|at| at.awake).max().is_some_and(|at| at >= since.awake)
                     })
                 });
                 !healthy
@@ -70,6 +77,10 @@ impl Domain {
 
     pub(super) fn think_service(&mut self, name: &ServiceName) -> Option<AwakeMs> {
         let policy = self.policy_of(name)?;
+        if let Some(at) = self.unseen_until(name) {
+            // Just started: what was told before stands until its members were looked at (S6).
+            return Some(at);
+        }
         let mut deadlines = Vec::new();
         let listed = self.policy.services.iter().any(|service| service.name == *name);
         let key = |kind| IncidentKey { service: Some(name.clone()), kind };
@@ -120,6 +131,16 @@ impl Domain {
         members.into_iter().flatten().filter_map(|member| self.replicas.get(member)).collect()
     }
 
+    /// Until when members that were not looked at since our start keep this service from being judged.
+    fn unseen_until(&self, name: &ServiceName) -> Option<AwakeMs> {
+        let until = self.own_start + LOOKED_AT_WITHIN;
+        let unseen = |replica: &&Replica| {
+            replica.lifecycle == Lifecycle::Unseen && replica.could_not_look.is_none()
+        };
+        let waits = until > self.now.awake && self.members(name).iter().any(unseen);
+        (waits || (!self.looking.has_listed && until > self.now.awake)).then_some(until)
+    }
+
     /// For the brake: since when it has been failing, if it is.
     fn note_onset(&mut self, name: &ServiceName) {
         let failing =
@@ -155,6 +176,7 @@ impl Domain {
             .map(|trouble| trouble.since)
             .min_by_key(|since| since.awake)?;
         for replica in &members {
+            deadlines.push(replica.hold_since + BRIEF_FOR);
             if let (Some(trouble), Some(span)) =
                 (&replica.kept.trouble, policy.page_after.failing_for)
             {
@@ -172,7 +194,13 @@ impl Domain {
         };
         let recovered = members.iter().filter(well).count() == members.len();
         let content = wording::unhealthy(policy, &members, recovered, self.now);
-        Some(Picture { since, level, recovered, content })
+        let fails = |replica: &&Replica| {
+            replica.verdict == Verdict::Unhealthy
+                || replica.kept.attempt.is_some()
+                || replica.kept.own_stop.is_some()
+        };
+        let failing = members.iter().any(fails);
+        Some(Picture { since, level, recovered, failing, content })
     }
 
     /// How much one replica's trouble disturbs: nobody is woken for what is being cured (P9).
@@ -190,7 +218,14 @@ impl Domain {
             PageWhen::IfNotCured => Severity::Notice.min(policy.severity),
             PageWhen::AtOnce => policy.severity,
         };
-        let brief = replica.hold.as_ref().is_some_and(Hold::is_brief);
+        let held_for = self.now.awake.since(replica.hold_since);
+        let brief = replica.hold.as_ref().is_some_and(Hold::is_brief) && held_for < BRIEF_FOR;
+        if trouble.attempts == 0
+            && matches!(&replica.hold, Some(Hold::DependencyNotHealthy(needed)) if self.is_told_of(needed))
+        {
+            // Causes first: its incident stands for this one (S9).
+            return None;
+        }
         let settling =
             matches!(&replica.hold, Some(Hold::Settling(super::acting::hold::Settle::OwnStart)));
         if trouble.not_cured > 0 || trouble.attempts > 1 {
@@ -209,6 +244,14 @@ impl Domain {
         }
     }
 
+    /// Whether an incident of this service is open.
+    fn is_told_of(&self, service: &str) -> bool {
+        self.incidents.values().any(|incident| {
+            let same = incident.key.service.as_ref().is_some_and(|name| name.as_str() == service);
+            same && incident.story.stage == Stage::Failing
+        })
+    }
+
     fn picture_down(
         &mut self,
         name: &ServiceName,
@@ -221,7 +264,7 @@ impl Domain {
         let count = absence::count(&members, policy.replicas);
         let braked = matches!(self.host.brake, Brake::Engaged(_));
         let too_few_since = self.services.get(name).and_then(|service| service.too_few_since);
-        let seen_all = self.looking.blind.is_none();
+        let seen_all = self.looking.blind().is_none();
         let too_few_since =
             if count.never_seen > 0 && seen_all { too_few_since.or(Some(now)) } else { None };
         let content = wording::down(policy, &count, &members);
@@ -238,6 +281,7 @@ impl Domain {
             since,
             level: (down && !braked).then_some(severity),
             recovered: false,
+            failing: true,
             content,
         })
     }
@@ -260,11 +304,17 @@ impl Domain {
         deadlines.push(since.awake + absence::BY_HAND_AFTER);
         let due = self.now.awake.since(since.awake) >= absence::BY_HAND_AFTER;
         let content = wording::by_hand(&members);
-        Some(Picture { since, level: due.then_some(Severity::Ticket), recovered: false, content })
+        Some(Picture {
+            since,
+            level: due.then_some(Severity::Ticket),
+            recovered: false,
+            failing: true,
+            content,
+        })
     }
 
     fn picture_blind(&self, name: &ServiceName, deadlines: &mut Vec<AwakeMs>) -> Option<Picture> {
-        if self.looking.blind.is_some() {
+        if self.looking.blind().is_some() {
             // Nothing can be seen at all: that is the host's incident.
             return None;
         }
@@ -283,7 +333,13 @@ impl Domain {
         let since = earliest?;
         let due = self.now.awake.since(since.awake) >= BLIND_FOR;
         let content = wording::cannot_evaluate(name, lines);
-        Some(Picture { since, level: due.then_some(Severity::Ticket), recovered: false, content })
+        Some(Picture {
+            since,
+            level: due.then_some(Severity::Ticket),
+            recovered: false,
+            failing: true,
+            content,
+        })
     }
 
     fn picture_never_passed(&self, name: &ServiceName, policy: &ServicePolicy) -> Option<Picture> {
@@ -304,7 +360,13 @@ impl Domain {
         }
         let since = since?;
         let content = wording::never_passed(policy, lines);
-        Some(Picture { since, level: Some(policy.severity), recovered: false, content })
+        Some(Picture {
+            since,
+            level: Some(policy.severity),
+            recovered: false,
+            failing: true,
+            content,
+        })
     }
 
     fn picture_chronic(&self, name: &ServiceName, deadlines: &mut Vec<AwakeMs>) -> Option<Picture> {
@@ -318,7 +380,13 @@ impl Domain {
         deadlines.push(self.now.awake + Duration::from_secs(3600));
         let since = first.kept.spending.recent.front().map_or(self.now, |stamp| stamp.moment);
         let content = wording::chronic(name, &chronic);
-        Some(Picture { since, level: Some(Severity::Ticket), recovered: false, content })
+        Some(Picture {
+            since,
+            level: Some(Severity::Ticket),
+            recovered: false,
+            failing: true,
+            content,
+        })
     }
 }
 
@@ -330,5 +398,10 @@ fn blind_spots(replica: &Replica) -> Vec<(Moment, String)> {
     });
     let by_probes =
         replica.evidence.probes.values().filter_map(|probe| probe.could_not_look.clone());
-    by_engine.into_iter().chain(by_health).chain(by_probes).collect()
+    let stale = replica
+        .evidence
+        .health
+        .stale_since
+        .map(|since| (since, "its healthcheck has stopped reporting".to_owned()));
+    by_engine.into_iter().chain(by_health).chain(stale).chain(by_probes).collect()
 }

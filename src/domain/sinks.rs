@@ -4,7 +4,7 @@ use super::{
     Domain,
     agenda::Owner,
     effect::{Effect, SendOrder},
-    message::{Message, MessageKind},
+    message::{IncidentKind, Message, MessageKind},
     moment::AwakeMs,
     name::{IncidentId, MessageId, ServiceName, SinkName},
     observation::DeliveryOutcome,
@@ -16,6 +16,10 @@ use super::{
         story::{Stage, Story},
     },
 };
+use std::time::Duration;
+
+/// After our start, what could not be looked at before is tried again within this.
+const SEEN_WITHIN: Duration = Duration::from_secs(75);
 
 impl Domain {
     /// What the matter looks like now; `None`: there is nothing the matter.
@@ -36,6 +40,11 @@ impl Domain {
                 self.incident_changed(&key, before.story);
             }
             (Some(incident), None) => {
+                let just_started = self.now.awake.since(self.own_start) < SEEN_WITHIN;
+                if just_started && key.kind == IncidentKind::CannotEvaluate {
+                    // What could not be looked at before has not been tried for long enough to say that it can.
+                    return;
+                }
                 if incident.story.stage != Stage::Resolved {
                     let before = incident.story;
                     incident.resolve(now);

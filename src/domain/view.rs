@@ -102,11 +102,7 @@ impl Domain {
             replicas: replicas.collect(),
             incidents: self.incidents.values().cloned().collect(),
             sinks: sinks.collect(),
-            engine_problem: self
-                .looking
-                .blind
-                .as_ref()
-                .map(|(since, _, failure)| (*since, in_words(failure))),
+            engine_problem: self.looking.blind().map(|(since, failure)| (since, in_words(failure))),
             store_problem: self.durability.failing().map(|(_, why)| why.clone()),
             brake: matches!(self.host.brake, Brake::Engaged(_)),
             hold_file: self.host.hold_file,

@@ -6,6 +6,7 @@
 mod address;
 pub mod answer;
 pub mod config;
+pub mod dns;
 pub mod http;
 pub mod plain;
 pub mod port;

@@ -274,6 +274,7 @@ impl Kept {
                 Shelf::Removed(key) => {
                     self.state.remove(&key);
                 }
+                Shelf::AllRemoved => self.state.clear(),
                 Shelf::History => self.history.push_back((wall, text)),
             }
         }

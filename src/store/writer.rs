@@ -200,6 +200,11 @@ fn put(transaction: &Transaction<'_>, waiting: &Waiting) -> Result<i64, Failure>
                 .map_err(sqlite)?
                 .execute((&key.kind, &key.id))
                 .map_err(sqlite)?,
+            Shelf::AllRemoved => transaction
+                .prepare_cached("DELETE FROM state")
+                .map_err(sqlite)?
+                .execute(())
+                .map_err(sqlite)?,
             Shelf::History => {
                 appended += 1;
                 transaction

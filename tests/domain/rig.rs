@@ -382,6 +382,7 @@ impl Rig {
                         Shelf::Removed(key) => {
                             self.kept.remove(&key);
                         }
+                        Shelf::AllRemoved => self.kept.clear(),
                         Shelf::History => {}
                     }
                 }

@@ -218,3 +218,23 @@ fn p8_told_after_a_minute_is_right_and_before_it_is_not() {
         assert_eq!(book.broken(5 * MINUTE), broken);
     }
 }
+
+/// A page of the first life, and its end told so long after the second life's start.
+fn resolved_after_our_start(after: u64, cured: bool) -> Vec<&'static str> {
+    let mut book = fails_for_good();
+    book.tell(85 * SECOND, "web", MessageKind::Opened, Severity::Page, 1);
+    book.crash(2 * MINUTE + SECOND, 2 * MINUTE + 3 * SECOND);
+    if cured {
+        book.turned(122 * SECOND, "web", Condition::Well);
+    }
+    let at = 2 * MINUTE + 3 * SECOND + after;
+    book.tell(at, "web", MessageKind::Resolved, Severity::Page, 2);
+    let found = book.broken(at + SECOND);
+    found.into_iter().filter(|rule| *rule == "S6").collect()
+}
+
+#[test]
+fn s6_a_restart_of_ours_resolves_nothing() {
+    assert_eq!(resolved_after_our_start(500, false), vec!["S6"]);
+    assert_eq!(resolved_after_our_start(500, true), Vec::<&str>::new());
+}

@@ -170,6 +170,7 @@ fn apply(model: &mut Model, records: &[Record]) {
         match record.shelf() {
             Shelf::State(key) => drop(model.0.insert(key, record.clone())),
             Shelf::Removed(key) => drop(model.0.remove(&key)),
+            Shelf::AllRemoved => model.0.clear(),
             Shelf::History => model.1.push(record.clone()),
         }
     }

@@ -10,13 +10,13 @@ use crate::domain::{
     durability::COMMIT_WITHIN,
     effect::Primitive,
     moment::{AwakeMs, EngineMs, Moment, Spoken},
-    name::{AttemptId, ContainerId, Instance, Seq},
+    name::{AttemptId, ContainerId, Instance, Seq, StartedAt},
     observation::{ActOutcome, ContainerState, Inspection},
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-use super::hold::Hold;
+use super::{budget::Spending, hold::Hold};
 
 /// Reading from outside why it fails may take at most so long: a person would wait no longer either.
 pub const EVIDENCE_WITHIN: Duration = Duration::from_secs(3);
@@ -60,8 +60,11 @@ pub struct Attempt {
     pub phase_since: Moment,
     /// The container's own stop timeout.
     pub stop_timeout: Duration,
-    /// The engine's clock at the last look before the first rung (S1's window begins here).
-    pub intent_at: Option<EngineMs>,
+    /// The engine's clock at the look before the first rung, and before the latest: between the first and what the latest
+    /// may take lies S1's window.
+    pub intent_at: Option<(EngineMs, EngineMs)>,
+    /// What had been spent before, to be given back where nothing is done.
+    pub spent_before: Spending,
     /// Whether it may be killed (S12).
     pub may_kill: bool,
     /// When it was picked up after a restart of ours, if it was: what the rung did is not known then.
@@ -70,6 +73,15 @@ pub struct Attempt {
     pub outcomes: Vec<String>,
     /// What was found from outside.
     pub findings: Vec<String>,
+}
+
+/// What an attempt is given on its way.
+pub(crate) struct Limits {
+    pub(crate) stop_timeout: Option<Duration>,
+    pub(crate) may_kill: bool,
+    pub(crate) spent_before: Spending,
+    /// Where it begins on what an earlier attempt left standing.
+    pub(crate) own_stop: Option<OwnStop>,
 }
 
 /// How far an attempt is.
@@ -203,8 +215,7 @@ impl Attempt {
         instance: Instance,
         now: Moment,
         seq: Seq,
-        stop_timeout: Option<Duration>,
-        may_kill: bool,
+        limits: Limits,
     ) -> Self {
         Self {
             id,
@@ -212,9 +223,10 @@ impl Attempt {
             began: now,
             phase: Phase::Spent { seq },
             phase_since: now,
-            stop_timeout: stop_timeout.unwrap_or(ENGINE_STOP_TIMEOUT),
-            intent_at: None,
-            may_kill,
+            stop_timeout: limits.stop_timeout.unwrap_or(ENGINE_STOP_TIMEOUT),
+            intent_at: limits.own_stop.map(|own| (own.first, own.latest)),
+            spent_before: limits.spent_before,
+            may_kill: limits.may_kill,
             resumed: None,
             outcomes: Vec::new(),
             findings: Vec::new(),
@@ -336,7 +348,8 @@ impl Attempt {
             }
             (Phase::Inspecting, Input::Seen { hold: Some(hold), .. }) => self.abandon(hold),
             (Phase::Inspecting, Input::Seen { inspection, hold: None }) => {
-                self.intent_at = Some(inspection.engine_now);
+                let first = self.intent_at.map_or(inspection.engine_now, |(first, _)| first);
+                self.intent_at = Some((first, inspection.engine_now));
                 let rung = if inspection.state == ContainerState::Running {
                     Rung::Restart
                 } else {
@@ -495,11 +508,20 @@ impl Attempt {
                 self.enter(Phase::Verifying { instance: seen, within: verify_within }, now);
                 vec![Output::Record]
             }
+            ContainerState::Running if final_look && !may_have_arrived(report) => {
+                self.end(Ending::Interrupted)
+            }
             ContainerState::Running if final_look => match (rung, self.may_kill, self.resumed) {
                 (Rung::Restart, _, Some(_)) => self.end(Ending::Interrupted),
+                // The engine says that it did it, and it did not: what is wrong there no kill makes right.
+                (Rung::Restart, _, None) if *report == Report::Answered(ActOutcome::Done) => self
+                    .end(Ending::NotCured(
+                        "the engine says that it is done, and the same life goes on".to_owned(),
+                    )),
                 (Rung::Restart, true, None) => {
                     self.outcomes
                         .push(format!("restart: the stop did not end it ({})", words(report)));
+                    self.renew_intent(inspection);
                     self.enter(Phase::Intent { rung: Rung::Kill, seq }, now);
                     vec![Output::Record]
                 }
@@ -545,6 +567,7 @@ impl Attempt {
                         words(report)
                     ));
                     self.resumed = None;
+                    self.renew_intent(inspection);
                     self.enter(Phase::Intent { rung: Rung::Start, seq }, now);
                     vec![Output::Record]
                 } else if again || !final_look {
@@ -576,9 +599,22 @@ impl Attempt {
         }
     }
 
-    /// S1: it stands still because of our own stop, if that life ended within the intent's window by the engine's clock.
+    /// S1: it stands still because of our own stop, if the life that was judged ended within the intent's window by the
+    /// engine's clock.
     pub(crate) fn is_ours(&self, inspection: &Inspection) -> bool {
-        stopped_within(self.intent_at, self.stop_timeout, inspection)
+        self.own_stop().is_some_and(|own| own.explains(inspection))
+    }
+
+    /// Our own stop, where one was intended.
+    pub(crate) fn own_stop(&self) -> Option<OwnStop> {
+        let (first, latest) = self.intent_at?;
+        let started_at = self.instance.started_at.clone();
+        Some(OwnStop { first, latest, stop_timeout: self.stop_timeout, started_at })
+    }
+
+    /// One more rung is intended, at the time of this look.
+    fn renew_intent(&mut self, inspection: &Inspection) {
+        self.intent_at = self.intent_at.map(|(first, _)| (first, inspection.engine_now));
     }
 
     fn act_within(&self, rung: Rung) -> Duration {
@@ -607,18 +643,42 @@ impl Attempt {
     }
 }
 
-/// S1's window: from the look before the act until the engine must have been done with it.
-pub(crate) fn stopped_within(
-    intent_at: Option<EngineMs>,
-    stop_timeout: Duration,
-    inspection: &Inspection,
-) -> bool {
-    match (intent_at, inspection.finished) {
-        (Some(intent), Some(finished)) => {
-            // The intent's time is in whole seconds, rounded down, so an end in the same second is not before it.
-            intent <= finished && finished <= intent + stop_timeout + BEYOND_STOP + COMMIT_WITHIN
-        }
-        (None, _) | (_, None) => false,
+/// Whether a call may have reached the engine.
+fn may_have_arrived(report: &Report) -> bool {
+    match report {
+        Report::Answered(
+            ActOutcome::Unreachable(_) | ActOutcome::Denied(_) | ActOutcome::NoSuchContainer,
+        ) => false,
+        Report::NoAnswer
+        | Report::Answered(
+            ActOutcome::Done | ActOutcome::Failed { .. } | ActOutcome::TimedOut(_),
+        ) => true,
+    }
+}
+
+/// A stop of ours, by which it can be told later whether something stands still because of it (S1).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnStop {
+    /// The engine's clock at the look before the first rung.
+    pub first: EngineMs,
+    /// The engine's clock at the look before the latest rung.
+    pub latest: EngineMs,
+    /// The container's stop timeout then.
+    pub stop_timeout: Duration,
+    /// The life that was to be stopped.
+    pub started_at: StartedAt,
+}
+
+impl OwnStop {
+    /// Whether it explains that the container stands still: it is that life that ended, and within the window from the look
+    /// before the first rung until the engine must have been done with the latest.
+    pub(crate) fn explains(&self, inspection: &Inspection) -> bool {
+        let until = self.latest + self.stop_timeout + BEYOND_STOP + COMMIT_WITHIN;
+        // The intent's time is in whole seconds, rounded down, so an end in the same second is not before it.
+        inspection.started_at == self.started_at
+            && inspection
+                .finished
+                .is_some_and(|finished| self.first <= finished && finished <= until)
     }
 }
 

@@ -39,13 +39,6 @@ impl Spending {
         }
     }
 
-    /// The restart was not begun after all.
-    pub(crate) fn refund(&mut self) {
-        self.spent = self.spent.saturating_sub(1);
-        self.recent.pop_back();
-        self.last = self.recent.back().cloned();
-    }
-
     /// The allowance is full again, if it was seen healthy for long enough without a break.
     pub(crate) fn refill(&mut self, healthy_for: Duration, budget: ServiceBudget) -> bool {
         let full = self.spent > 0 && healthy_for >= budget.refill_after_healthy;
@@ -104,9 +97,11 @@ impl HostSpending {
         }
     }
 
-    /// The restart was not begun after all.
-    pub(crate) fn refund(&mut self) {
-        self.restarts.pop_back();
+    /// The restart that began then was not begun after all.
+    pub(crate) fn refund(&mut self, began: Moment) {
+        if let Some(index) = self.restarts.iter().rposition(|stamp| stamp.moment == began) {
+            self.restarts.remove(index);
+        }
     }
 
     /// When one more restart may start, in boot time; `None`: now.

@@ -77,7 +77,7 @@ pub(crate) fn is_by_hand(replica: &Replica) -> bool {
 }
 
 /// It finished its work, or was never begun.
-fn is_finished(replica: &Replica) -> bool {
+pub(crate) fn is_finished(replica: &Replica) -> bool {
     match replica.lifecycle {
         Lifecycle::Stopped(Stop { exit_code, .. }) => {
             let policy = replica.inspection.as_ref().map(|inspection| inspection.restart_policy);

@@ -26,6 +26,12 @@ pub(crate) struct HealthEvidence {
     pub(crate) reading: Reading,
     /// The newest entry that was counted.
     last_counted: Option<EngineMs>,
+    /// When a result that passed was last counted.
+    pub(crate) last_pass: Option<Moment>,
+    /// Since when it has stopped reporting.
+    pub(crate) stale_since: Option<Moment>,
+    /// A run of this streak could not be executed: the engine's own count is no count of failures then.
+    saw_not_run: bool,
     /// Since when it could not be executed.
     pub(crate) could_not_run: Option<(Moment, String)>,
 }
@@ -70,6 +76,8 @@ impl HealthEvidence {
                 HealthResult::Passed => {
                     if self.count(entry) {
                         self.streak.pass(1);
+                        self.saw_not_run = false;
+                        self.last_pass = Some(now);
                     }
                     Reading::Passing
                 }
@@ -85,9 +93,8 @@ impl HealthEvidence {
             },
             (HealthStatus::Unhealthy, Some(entry)) => match entry.result {
                 HealthResult::Failed if health.failing_streak > 0 => {
+                    let failures = self.failures(health, fresh_after);
                     if self.count(entry) {
-                        let failures =
-                            counted_failures(health, fresh_after).max(self.streak.failures);
                         self.streak.reach(failures, failure(entry), now);
                         self.streak.failing = true;
                     }
@@ -101,6 +108,10 @@ impl HealthEvidence {
                 Reading::Nothing
             }
         };
+        self.stale_since = match (self.reading, self.stale_since) {
+            (Reading::Stale, since) => since.or(Some(now)),
+            (_, _) => None,
+        };
         self.could_not_run = match (self.reading, self.could_not_run.take(), last) {
             (Reading::CouldNotRun, Some((since, _)), Some(entry)) => {
                 Some((since, entry.output.clone()))
@@ -110,9 +121,26 @@ impl HealthEvidence {
         };
     }
 
+    /// How many failures there are in a row. The engine's own count is taken where every result that is known failed; where
+    /// one could not be executed, only the failures that were seen count (S5).
+    fn failures(&mut self, health: &Health, fresh_after: Option<EngineMs>) -> u32 {
+        let fresh = |entry: &&HealthEntry| fresh_after.is_none_or(|after| entry.start >= after);
+        let trailing = || {
+            let entries = health.log.iter().rev().filter(fresh);
+            entries.take_while(|entry| entry.result != HealthResult::Passed)
+        };
+        self.saw_not_run |= trailing().any(|entry| entry.result == HealthResult::CouldNotRun);
+        let new = trailing()
+            .take_while(|entry| self.last_counted != Some(entry.start))
+            .filter(|entry| entry.result == HealthResult::Failed)
+            .count();
+        let seen = self.streak.failures.saturating_add(u32::try_from(new).unwrap_or(u32::MAX));
+        if self.saw_not_run { seen } else { seen.max(health.failing_streak) }
+    }
+
     /// Whether this entry is new.
     fn count(&mut self, entry: &HealthEntry) -> bool {
-        let new = self.last_counted.is_none_or(|last| entry.start > last);
+        let new = self.last_counted != Some(entry.start);
         if new {
             self.last_counted = Some(entry.start);
         }
@@ -138,19 +166,6 @@ pub(crate) fn next_result_in(inspection: &Inspection) -> Option<Duration> {
         wait.max(Duration::from_secs(1))
             .min(check.interval + check.timeout + Duration::from_secs(1)),
     )
-}
-
-/// The engine's count, less what we know could not be executed.
-fn counted_failures(health: &Health, fresh_after: Option<EngineMs>) -> u32 {
-    let not_run = health
-        .log
-        .iter()
-        .rev()
-        .take_while(|entry| entry.result != HealthResult::Passed)
-        .filter(|entry| entry.result == HealthResult::CouldNotRun)
-        .filter(|entry| fresh_after.is_none_or(|after| entry.start >= after))
-        .count();
-    health.failing_streak.saturating_sub(u32::try_from(not_run).unwrap_or(u32::MAX)).max(1)
 }
 
 fn failure(entry: &HealthEntry) -> Failure {

@@ -13,7 +13,7 @@ use crate::domain::{
     durability::{COMMIT_WITHIN, Fate},
     message::{Message, Severity},
     moment::{AwakeMs, Moment, millis},
-    name::{MessageId, Seq},
+    name::{IncidentId, MessageId, Seq},
     observation::DeliveryOutcome,
     policy::SinkPolicy,
 };
@@ -25,9 +25,6 @@ const FIRST_RETRY: Duration = Duration::from_secs(1);
 
 /// Never wait longer than this between two attempts.
 const MAX_RETRY: Duration = Duration::from_secs(5 * 60);
-
-/// A message is tried for at least a day: longer than a night and a morning.
-const GIVE_UP_AFTER: Duration = Duration::from_secs(26 * 3600);
 
 /// A sink may ask to be left alone for at most so long.
 const MAX_PAUSE: Duration = Duration::from_secs(3600);
@@ -44,10 +41,14 @@ const ANSWER_SLACK: Duration = Duration::from_secs(2);
 /// How much of an incident's story a sink was told.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
+    /// Of which incident; a later one of the same key is told anew.
+    pub incident: Option<IncidentId>,
     /// What it confirmed.
     pub told: Option<Story>,
     /// What is to be told next.
     pub outgoing: Option<Outgoing>,
+    /// The story that the sink will never take, in any form.
+    pub rejected: Option<Story>,
 }
 
 /// A message that the sink has not confirmed.
@@ -127,7 +128,8 @@ impl Sink {
     }
 
     fn owed(&self, row: &Row, incident: &Incident) -> Option<crate::domain::message::MessageKind> {
-        if row.told.is_none() && !self.takes(incident.story.level) {
+        let unwanted = row.told.is_none() && !self.takes(incident.story.level);
+        if unwanted || row.rejected == Some(incident.story) {
             return None;
         }
         owed(row.told, incident.story)
@@ -168,7 +170,7 @@ impl Sink {
             }
             DeliveryOutcome::Rejected(_) if !outgoing.minimal => outgoing.minimal = true,
             DeliveryOutcome::Rejected(_) => {
-                row.told = Some(known_after(outgoing.message.kind, outgoing.story));
+                row.rejected = Some(outgoing.story);
                 row.outgoing = None;
             }
             DeliveryOutcome::Broken(why) => {
@@ -200,7 +202,11 @@ impl Sink {
                 continue;
             }
             let empty = Row::default();
-            let row = self.rows.get(key).unwrap_or(&empty);
+            let row = self
+                .rows
+                .get(key)
+                .filter(|row| row.incident == Some(incident.id))
+                .unwrap_or(&empty);
             let kind = self.owed(row, incident);
             let stale = match (&row.outgoing, kind) {
                 (Some(outgoing), Some(kind)) => {
@@ -211,32 +217,25 @@ impl Sink {
                 (None, None) => false,
                 (Some(_), None) | (None, Some(_)) => true,
             };
-            let too_old = row
-                .outgoing
-                .as_ref()
-                .is_some_and(|outgoing| now.awake.since(outgoing.decided.awake) >= GIVE_UP_AFTER);
-            if !stale && !too_old {
+            if !stale {
                 continue;
             }
             let row = self.rows.entry(key.clone()).or_default();
+            if row.incident != Some(incident.id) {
+                *row = Row::default();
+            }
             let not_before =
                 row.outgoing.as_ref().map_or(AwakeMs(0), |outgoing| outgoing.not_before);
-            if too_old && !stale {
-                row.told = row
-                    .outgoing
-                    .take()
-                    .map(|outgoing| known_after(outgoing.message.kind, outgoing.story));
-            } else {
-                row.outgoing = kind.map(|kind| Outgoing {
-                    message: compose(incident, kind),
-                    story: incident.story,
-                    attempts: 0,
-                    decided: now,
-                    seq,
-                    minimal: false,
-                    not_before,
-                });
-            }
+            row.incident = Some(incident.id);
+            row.outgoing = kind.map(|kind| Outgoing {
+                message: compose(incident, kind),
+                story: incident.story,
+                attempts: 0,
+                decided: now,
+                seq,
+                minimal: false,
+                not_before,
+            });
             next.push(Next::Record(key.clone()));
         }
         self.send_next(now, fate, &mut next);

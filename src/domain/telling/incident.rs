@@ -39,6 +39,8 @@ pub(crate) struct Picture {
     pub(crate) level: Option<Severity>,
     /// All is well again, not for long enough yet.
     pub(crate) recovered: bool,
+    /// It is seen to fail now; not merely not seen to be well.
+    pub(crate) failing: bool,
     pub(crate) content: Content,
 }
 
@@ -120,7 +122,9 @@ impl Incident {
             }
             // It recovered once and that did not hold: the next recovery is told when it has held.
             (Stage::Failing, true) => self.ended = self.ended.or(Some(now)),
-            (Stage::Recovered | Stage::Resolved, false) if picture.level.is_some() => {
+            (Stage::Recovered | Stage::Resolved, false)
+                if picture.failing && picture.level.is_some() =>
+            {
                 self.story.stage = Stage::Failing;
                 self.relapses = self.relapses.saturating_add(1);
                 self.ended = None;
@@ -134,6 +138,9 @@ impl Incident {
     /// What it was about is over.
     pub(crate) fn resolve(&mut self, now: Moment) {
         self.story.stage = Stage::Resolved;
+        if self.ended.is_none() {
+            self.content.headline = format!("over: {}", self.content.headline);
+        }
         self.ended = self.ended.or(Some(now));
     }
 

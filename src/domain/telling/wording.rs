@@ -337,7 +337,9 @@ impl Replica {
             Ending::NotOurs(why) => format!("{number}: {why}; left alone"),
             Ending::Refused(why) => format!("not restarted: the engine refuses: {why}"),
             Ending::Gone => format!("{number}: it was removed meanwhile"),
-            Ending::Interrupted => format!("{number}: defib was restarted before it was begun"),
+            Ending::Interrupted => {
+                format!("{number}: it did not reach the engine, as far as can be seen")
+            }
             Ending::Abandoned(_) => return,
         };
         trouble.note(line);

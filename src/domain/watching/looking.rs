@@ -36,16 +36,20 @@ pub(crate) struct Looking {
     due: BTreeSet<(AwakeMs, ContainerId)>,
     in_flight: usize,
     last: LookId,
-    /// Since when no list could be had, how often in a row, and why.
-    pub(crate) blind: Option<(Moment, u32, LookFailure)>,
     /// The engine was not there at all, so that what comes back is a fresh start of it.
     pub(crate) was_away: bool,
+    /// The event stream is lost, and the list was asked for on that account.
+    events_lost: bool,
+    /// The full list came at least once.
+    pub(crate) has_listed: bool,
 }
 
 #[derive(Debug, Default)]
 struct Poll {
     under_way: bool,
     due: AwakeMs,
+    /// Since when it could not be had, how often in a row, and why.
+    failing: Option<(Moment, u32, LookFailure)>,
 }
 
 #[derive(Debug, Default)]
@@ -75,8 +79,9 @@ impl Looking {
             due: BTreeSet::new(),
             in_flight: 0,
             last: LookId(0),
-            blind: None,
             was_away: false,
+            events_lost: false,
+            has_listed: false,
         }
     }
 
@@ -156,10 +161,11 @@ impl Looking {
     /// A list came. True where it ends a blindness.
     pub(crate) fn listed(&mut self, full: bool, pace: policy::Looking, now: AwakeMs) -> bool {
         let every = if full { pace.list_every } else { pace.unhealthy_every };
-        let poll = if full { &mut self.list } else { &mut self.unhealthy };
+        self.has_listed |= full;
+        let poll = self.poll(full);
         poll.under_way = false;
         poll.due = now + every;
-        self.blind.take().is_some()
+        poll.failing.take().is_some()
     }
 
     /// A list did not come.
@@ -170,14 +176,38 @@ impl Looking {
         pace: policy::Looking,
         now: Moment,
     ) {
+        self.was_away |= matches!(failure, LookFailure::Unreachable(_));
+        let poll = self.poll(full);
         let (since, failures) =
-            self.blind.take().map_or((now, 0), |(since, failures, _)| (since, failures));
+            poll.failing.take().map_or((now, 0), |(since, failures, _)| (since, failures));
         let wait = FIRST_RETRY.saturating_mul(1 << failures.min(4)).min(pace.unhealthy_every);
-        let poll = if full { &mut self.list } else { &mut self.unhealthy };
         poll.under_way = false;
         poll.due = now.awake + wait;
-        self.was_away |= matches!(failure, LookFailure::Unreachable(_));
-        self.blind = Some((since, failures.saturating_add(1), failure));
+        poll.failing = Some((since, failures.saturating_add(1), failure));
+    }
+
+    fn poll(&mut self, full: bool) -> &mut Poll {
+        if full { &mut self.list } else { &mut self.unhealthy }
+    }
+
+    /// Since when one of the lists could not be had, and why.
+    pub(crate) fn blind(&self) -> Option<(Moment, &LookFailure)> {
+        let failing =
+            [&self.list, &self.unhealthy].into_iter().filter_map(|poll| poll.failing.as_ref());
+        failing.map(|(since, _, failure)| (*since, failure)).min_by_key(|(since, _)| since.awake)
+    }
+
+    /// The event stream is lost. The list stands in for it, once: opening the stream again asks for it too.
+    pub(crate) fn events_lost(&mut self, now: AwakeMs) {
+        if !std::mem::replace(&mut self.events_lost, true) {
+            self.want_list(now);
+        }
+    }
+
+    /// The event stream is open: what happened meanwhile is in the list.
+    pub(crate) fn events_opened(&mut self, now: AwakeMs) {
+        self.events_lost = false;
+        self.want_list(now);
     }
 
     /// What is to be asked now.

@@ -2,7 +2,11 @@
 
 use super::lifecycle::Lifecycle;
 use crate::domain::{
-    acting::{attempt::Attempt, budget::Spending, hold::Hold},
+    acting::{
+        attempt::{Attempt, OwnStop},
+        budget::Spending,
+        hold::Hold,
+    },
     judging::{
         streak::Streak,
         trouble::Trouble,
@@ -14,7 +18,7 @@ use crate::domain::{
     policy::ServicePolicy,
 };
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, net::IpAddr, sync::Arc};
 
 /// What must outlive us of a replica.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,15 +49,6 @@ pub struct ReplicaRecord {
     pub absent_since: Option<Moment>,
 }
 
-/// A stop of ours that was not followed by a start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OwnStop {
-    /// When it was intended, by the engine's clock.
-    pub intent_at: EngineMs,
-    /// The container's stop timeout then.
-    pub stop_timeout: Duration,
-}
-
 /// One replica.
 #[derive(Clone, Debug)]
 pub(crate) struct Replica {
@@ -79,10 +74,22 @@ pub(crate) struct Replica {
     pub(crate) own_act: Option<AwakeMs>,
     /// What it is held back by, as last recorded.
     pub(crate) hold: Option<Hold>,
+    /// Since when.
+    pub(crate) hold_since: AwakeMs,
     /// Somebody else's last touch.
     pub(crate) touched: Option<(AwakeMs, String)>,
     /// What the prober was last told.
-    pub(crate) watched: Option<(Option<Instance>, Arc<ServicePolicy>)>,
+    pub(crate) watched: Option<Watched>,
+}
+
+/// What a replica's probes stand on.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Watched {
+    /// Which life; `None`: a URL.
+    pub(crate) instance: Option<Instance>,
+    /// Where it can be reached.
+    pub(crate) addresses: Vec<(String, IpAddr)>,
+    pub(crate) policy: Arc<ServicePolicy>,
 }
 
 impl Replica {
@@ -131,6 +138,7 @@ impl Replica {
             could_not_look: None,
             own_act: None,
             hold: None,
+            hold_since: now.awake,
             touched: None,
             watched: None,
         }

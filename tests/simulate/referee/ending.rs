@@ -50,8 +50,12 @@ fn ended_by_our_start(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<
         let begun = story.sends[..index].iter().find(|earlier| {
             earlier.sink == send.sink && earlier.message.incident == send.message.incident
         });
-        let Some(begun) = begun.filter(|begun| begun.life < send.life) else { continue };
-        if !changed(story, service, begun.at.saturating_sub(1_000), send.at) {
+        // Opened and taken back by the same start of ours: then all was as before.
+        let since = match begun {
+            Some(begun) if begun.life < send.life => begun.at.saturating_sub(1_000),
+            Some(_) | None => born.saturating_sub(30_000),
+        };
+        if !changed(story, service, since, send.at) {
             found.push(Violation {
                 rule: "S6",
                 at: send.at,

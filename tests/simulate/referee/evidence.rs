@@ -4,7 +4,7 @@
 
 use super::story::{Container, Shown, Story};
 use crate::account::{Ms, ProbeRule, Sampled, ServiceRule};
-use defib::domain::observation::{HealthResult, HealthStatus, Phase, ProbeOutcome};
+use defib::domain::observation::{ContainerState, HealthResult, HealthStatus, Phase, ProbeOutcome};
 
 /// Which way to read what is open to reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,6 +148,8 @@ impl Container<'_> {
             shown.what.instance == instance
                 && shown.at >= streak.first
                 && shown.at <= until
+                // The engine makes `unhealthy` up where a container is stopped or frozen.
+                && shown.what.state == ContainerState::Running
                 && matches!(shown.what.health, Some((HealthStatus::Unhealthy, _)))
         };
         // Without an inspect that says so, defib cannot know it.

@@ -95,19 +95,21 @@ fn settled(story: &Story<'_>, at: Ms) -> Ms {
 }
 
 fn interrupted(story: &Story<'_>, container: &Container<'_>, replica: &str, from: Ms) -> Ms {
+    // A stop that is under way has begun a little earlier.
+    let lately = from.saturating_sub(15_000);
     let well = story.shown_well(replica, from, story.end).unwrap_or(story.end);
     let died = story.life_at(from).map_or(from, |life| life.to);
-    let paused = container.pauses.iter().map(|pause| pause.from).filter(|at| *at >= from);
+    let paused = container.pauses.iter().map(|pause| pause.from).filter(|at| *at >= lately);
     let stopped = container
         .stops
         .iter()
-        .filter(|stop| stop.0 >= from && stop.1 != crate::account::Who::Defib)
+        .filter(|stop| stop.0 >= lately && stop.1 != crate::account::Who::Defib)
         .map(|stop| stop.0);
     let ended = container
         .instances
         .iter()
         .filter(|lived| {
-            lived.span.to >= from
+            lived.span.to >= lately
                 && lived.ended.is_some_and(|end| end.0 != crate::account::Who::Defib)
         })
         .map(|lived| lived.span.to);
