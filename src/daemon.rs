@@ -103,7 +103,9 @@ pub trait Witness: Send {
     /// This was decided.
     fn decided(&mut self, now: Moment, batch: &Batch);
     /// Nothing more comes: what is still held back is written. The caller bounds the wait.
-    fn end(&mut self) -> Pending<'static, ()>;
+    fn end(&mut self) -> Pending<'static, ()> {
+        Box::pin(async {})
+    }
 }
 
 /// Runs until it is told to stop. What is still under way then is named in the log.

@@ -560,7 +560,7 @@ impl Replica {
     }
 
     /// After a restart of ours the instance is the same, and so are its streaks.
-    fn restore_streaks(&mut self) {
+    pub(super) fn restore_streaks(&mut self) {
         for (name, streak) in &self.kept.streaks {
             let seen = self.evidence.probes.entry(name.clone()).or_default();
             if seen.last_evidence.is_none() {

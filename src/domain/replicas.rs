@@ -183,13 +183,16 @@ impl Domain {
                 trouble.shows.clone_from(&streak.shows);
             }
         }
-        replica.kept.streaks = replica
-            .evidence
-            .probes
-            .iter()
-            .filter(|(_, seen)| seen.streak.failures > 0 || seen.streak.failing)
-            .map(|(name, seen)| (name.clone(), seen.streak.clone()))
-            .collect();
+        // What was kept stands until it was looked at: only then is there anything to put in its place.
+        if replica.lifecycle.running().is_some() || replica.lifecycle == Lifecycle::Remote {
+            replica.kept.streaks = replica
+                .evidence
+                .probes
+                .iter()
+                .filter(|(_, seen)| seen.streak.failures > 0 || seen.streak.failing)
+                .map(|(name, seen)| (name.clone(), seen.streak.clone()))
+                .collect();
+        }
         let stands_for = replica.kept.absent_since.map(|since| self.now.awake.since(since.awake));
         let left_standing = replica.kept.attempt.is_none()
             && (absence::is_by_hand(replica) || absence::is_finished(replica))

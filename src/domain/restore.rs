@@ -165,6 +165,9 @@ impl Domain {
             replica.lifecycle =
                 if replica.kept.instance.is_none() { Lifecycle::Remote } else { Lifecycle::Gone };
         }
+        if replica.lifecycle == Lifecycle::Remote {
+            replica.restore_streaks();
+        }
         let outputs =
             replica.kept.attempt.as_mut().map(|attempt| (attempt.id, attempt.resume(self.now)));
         if let Some((id, outputs)) = outputs {
