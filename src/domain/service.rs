@@ -276,10 +276,11 @@ impl Domain {
         let since = since?;
         deadlines.push(since.awake + absence::DOWN_AFTER);
         let down = now.awake.since(since.awake) >= absence::DOWN_AFTER;
+        let missing = !count.missing.is_empty() || count.never_seen > 0;
         let severity = if listed { policy.severity } else { policy.severity.min(Severity::Ticket) };
         Some(Picture {
             since,
-            level: (down && !braked).then_some(severity),
+            level: (down && missing && !braked).then_some(severity),
             recovered: false,
             failing: true,
             content,
