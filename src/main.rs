@@ -5,7 +5,7 @@ use defib::{
     cli::{
         self,
         arguments::{Arguments, Command},
-        check, log, run, status,
+        check, demo, log, run, status,
     },
     config::problem::Style,
 };
@@ -54,6 +54,24 @@ fn main() -> ExitCode {
                 Err(error) => failed(Err(error)),
             }
         }
+        Command::Demo { engine, simulated } => {
+            log::to_stderr(LevelFilter::OFF);
+            let request = demo::Request {
+                engine,
+                docker_host: std::env::var("DOCKER_HOST").ok(),
+                simulated,
+                out: Box::new(io::stdout()),
+                coloured: io::stdout().is_terminal(),
+            };
+            match demo::run(request) {
+                Ok(outcome) => outcome.exit_code(),
+                Err(problem) => failed(Err(problem)),
+            }
+        }
+        Command::DemoPatient { mode } => match demo::patient::run(mode, &mut io::stdout().lock()) {
+            Ok(code) => code,
+            Err(problem) => failed(Err(problem)),
+        },
     };
     ExitCode::from(code)
 }

@@ -1,5 +1,6 @@
 //! The command line, as clap reads it. What stands here as documentation is what `--help` prints.
 
+use super::demo::patient::Mode;
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -54,5 +55,20 @@ pub enum Command {
         /// The running daemon's runtime directory, where it was given one.
         #[arg(long, value_name = "DIR")]
         runtime_dir: Option<PathBuf>,
+    },
+    /// Show in a minute what defib does, on four containers made for it and removed again.
+    Demo {
+        /// Where the engine is, as unix:///path; default: DOCKER_HOST, the usual sockets. A simulated one where none answers.
+        #[arg(long, value_name = "ADDRESS")]
+        engine: Option<String>,
+        /// Leave this host's engine alone and take a simulated one.
+        #[arg(long, conflicts_with = "engine")]
+        simulated: bool,
+    },
+    /// What the demo's containers run.
+    #[command(hide = true)]
+    DemoPatient {
+        /// What to be.
+        mode: Mode,
     },
 }

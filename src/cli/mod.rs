@@ -2,6 +2,7 @@
 
 pub mod arguments;
 pub mod check;
+pub mod demo;
 pub mod log;
 pub mod run;
 pub mod status;
