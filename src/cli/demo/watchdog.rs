@@ -112,7 +112,8 @@ impl Watchdog {
         let Ground { run, engine, evidence, receiver, folder, clock, happenings, tasks } = ground;
         let host = crate::cli::host_name();
         let seed = fnv1a(&[host.as_str().as_bytes()]);
-        let (policy, sinks) = meaning(run, receiver, &host, &clock)?;
+        let resolver = Arc::new(Resolver::system());
+        let (policy, sinks) = meaning(run, receiver, &host, &clock, &resolver)?;
         let (answers, answered) = mpsc::channel(ANSWERS);
         let opened = SqliteStore::open(&folder.join("state"), Arc::clone(&clock), answers)
             .map_err(WatchdogProblem::Store)?;
@@ -121,7 +122,7 @@ impl Watchdog {
             clock,
             tasks: tasks.clone(),
             engine,
-            prober: Arc::new(HttpProber::new(Arc::new(Resolver::system()))),
+            prober: Arc::new(HttpProber::new(resolver)),
             pool: POOL,
             evidence,
             sinks,
@@ -170,6 +171,7 @@ fn meaning(
     receiver: SocketAddr,
     host: &HostName,
     clock: &Arc<dyn Clock>,
+    resolver: &Arc<Resolver>,
 ) -> Result<(Policy, Sinks), WatchdogProblem> {
     let wrong = |why: String| WatchdogProblem::Config(why);
     let text = CONFIG.replace("RUN", run.as_str()).replace("PORT", &receiver.port().to_string());
@@ -180,7 +182,8 @@ fn meaning(
     let surroundings = Surroundings {
         clock: Arc::clone(clock),
         tz: jiff::tz::TimeZone::system(),
-        http: HttpClient::new(None).map_err(|error| wrong(error.to_string()))?,
+        http: HttpClient::new(Some(notify::dns::sinks_resolver(resolver)))
+            .map_err(|error| wrong(error.to_string()))?,
         terminal: Arc::new(|| Box::new(io::sink()) as Box<dyn Write + Send>),
     };
     let mut sinks = Sinks::new();
@@ -209,7 +212,9 @@ mod tests {
         let clock: Arc<dyn Clock> = Arc::new(HostClock::new());
         let run = RunId::new(&*clock);
         let at = SocketAddr::from(([127, 0, 0, 1], 4711));
-        let (policy, sinks) = meaning(&run, at, &HostName::new("kit-1"), &clock).unwrap();
+        let (policy, sinks) =
+            meaning(&run, at, &HostName::new("kit-1"), &clock, &Arc::new(Resolver::system()))
+                .unwrap();
         let label = (LABEL.to_owned(), run.to_string());
         assert_eq!(policy.only_label, Some(label));
         assert_eq!(policy.limits.brake, None);
