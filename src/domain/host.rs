@@ -205,7 +205,7 @@ impl Domain {
             level: Some(Severity::Page),
             recovered: false,
             failing: true,
-            given_up: false,
+
             content,
         };
         self.set_picture(host_key(IncidentKind::Brake), Some(picture));
@@ -224,14 +224,7 @@ impl Domain {
         let content = wording::engine_unreachable(&in_words(failure));
         self.set_picture(
             key,
-            Some(Picture {
-                since,
-                level,
-                recovered: false,
-                failing: true,
-                given_up: false,
-                content,
-            }),
+            Some(Picture { since, level, recovered: false, failing: true, content }),
         );
         Some(since.awake + ENGINE_AWAY_FOR)
     }
@@ -257,7 +250,7 @@ impl Domain {
                 level: Some(Severity::Page),
                 recovered: false,
                 failing: true,
-                given_up: false,
+
                 content,
             }),
         );
@@ -282,14 +275,7 @@ impl Domain {
         let level = (failing_for >= TELL_AFTER).then_some(Severity::Page);
         self.set_picture(
             key,
-            Some(Picture {
-                since,
-                level,
-                recovered: false,
-                failing: true,
-                given_up: false,
-                content,
-            }),
+            Some(Picture { since, level, recovered: false, failing: true, content }),
         );
     }
 

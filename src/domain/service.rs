@@ -200,8 +200,7 @@ impl Domain {
                 || replica.kept.own_stop.is_some()
         };
         let failing = members.iter().any(fails);
-        let given_up = members.iter().any(|replica| wording::is_given_up(replica));
-        Some(Picture { since, level, recovered, failing, given_up, content })
+        Some(Picture { since, level, recovered, failing, content })
     }
 
     /// How much one replica's trouble disturbs: nobody is woken for what is being cured (P9).
@@ -284,7 +283,7 @@ impl Domain {
             level: (down && missing && !braked).then_some(severity),
             recovered: false,
             failing: true,
-            given_up: false,
+
             content,
         })
     }
@@ -312,7 +311,7 @@ impl Domain {
             level: due.then_some(Severity::Ticket),
             recovered: false,
             failing: true,
-            given_up: false,
+
             content,
         })
     }
@@ -342,7 +341,7 @@ impl Domain {
             level: due.then_some(Severity::Ticket),
             recovered: false,
             failing: true,
-            given_up: false,
+
             content,
         })
     }
@@ -370,7 +369,7 @@ impl Domain {
             level: Some(policy.severity),
             recovered: false,
             failing: true,
-            given_up: false,
+
             content,
         })
     }
@@ -391,7 +390,7 @@ impl Domain {
             level: Some(Severity::Ticket),
             recovered: false,
             failing: true,
-            given_up: false,
+
             content,
         })
     }

@@ -9,7 +9,7 @@ use crate::{
 };
 
 fn story(level: Severity, stage: Stage) -> Story {
-    Story { level, stage, reminders: 0, given_up: false }
+    Story { level, stage, reminders: 0 }
 }
 
 pub fn owed_table() -> String {
