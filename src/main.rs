@@ -1,8 +1,12 @@
 //! The `defib` binary: arguments, log, exit code.
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
 use defib::{
-    cli::{self, check, run, status},
+    cli::{
+        self,
+        arguments::{Arguments, Command},
+        check, demo, log, run, status,
+    },
     config::problem::Style,
 };
 use std::{
@@ -11,64 +15,12 @@ use std::{
     path::PathBuf,
     process::ExitCode,
 };
-use tracing_subscriber::{EnvFilter, filter::LevelFilter};
-
-/// A watchdog for Docker hosts: notices what hangs, restarts it without harm, and tells a person.
-#[derive(Parser)]
-#[command(version, arg_required_else_help = true)]
-struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Watch this host.
-    Run {
-        /// The config; without one every container with a healthcheck is watched, the terminal is told, and only what has
-        /// the label defib.restart=true is restarted.
-        #[arg(long, value_name = "FILE")]
-        config: Option<PathBuf>,
-        /// Decide, record and tell, but touch nothing.
-        #[arg(long)]
-        dry_run: bool,
-        /// Where the engine is, as unix:///path; default: the config, DOCKER_HOST, the usual sockets.
-        #[arg(long, value_name = "ADDRESS")]
-        engine: Option<String>,
-        /// Where state is kept; default: the config, systemd's, /var/lib/defib.
-        #[arg(long, value_name = "DIR")]
-        state_dir: Option<PathBuf>,
-        /// Where the control socket and the `hold` file are; default: systemd's, run/ in a given state directory,
-        /// /run/defib.
-        #[arg(long, value_name = "DIR")]
-        runtime_dir: Option<PathBuf>,
-    },
-    /// Say everything that is wrong with a config.
-    Check {
-        /// The config.
-        file: PathBuf,
-        /// For programs.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Say how things stand. Exit code 0: all is well; 1: something needs looking at; 2: the daemon could not be asked.
-    Status {
-        /// For programs.
-        #[arg(long)]
-        json: bool,
-        /// The running daemon's state directory, where it was given one.
-        #[arg(long, value_name = "DIR")]
-        state_dir: Option<PathBuf>,
-        /// The running daemon's runtime directory, where it was given one.
-        #[arg(long, value_name = "DIR")]
-        runtime_dir: Option<PathBuf>,
-    },
-}
+use tracing_subscriber::filter::LevelFilter;
 
 fn main() -> ExitCode {
     let code = match Arguments::parse().command {
         Command::Run { config, dry_run, engine, state_dir, runtime_dir } => {
-            log_to_stderr();
+            log::to_stderr(LevelFilter::INFO);
             let state_dir =
                 state_dir.or_else(|| std::env::var_os("STATE_DIRECTORY").map(PathBuf::from));
             let systemd = std::env::var_os("RUNTIME_DIRECTORY");
@@ -102,6 +54,24 @@ fn main() -> ExitCode {
                 Err(error) => failed(Err(error)),
             }
         }
+        Command::Demo { engine, simulated } => {
+            log::to_stderr(LevelFilter::OFF);
+            let request = demo::Request {
+                engine,
+                docker_host: std::env::var("DOCKER_HOST").ok(),
+                simulated,
+                out: Box::new(io::stdout()),
+                coloured: io::stdout().is_terminal(),
+            };
+            match demo::run(request) {
+                Ok(outcome) => outcome.exit_code(),
+                Err(problem) => failed(Err(problem)),
+            }
+        }
+        Command::DemoPatient { mode } => match demo::patient::run(mode, &mut io::stdout().lock()) {
+            Ok(code) => code,
+            Err(problem) => failed(Err(problem)),
+        },
     };
     ExitCode::from(code)
 }
@@ -120,23 +90,4 @@ fn failed<E: Error>(result: Result<(), E>) -> u8 {
     // Where stderr is gone there is nobody to tell.
     drop(writeln!(io::stderr(), "{text}"));
     2
-}
-
-/// `DEFIB_LOG` as in `info,defib::docker=debug`. What bollard logs at `debug` holds whole bodies, secrets of environments
-/// included: it is never let through.
-fn log_to_stderr() {
-    let filter = EnvFilter::builder()
-        .with_default_directive(LevelFilter::INFO.into())
-        .with_env_var("DEFIB_LOG")
-        .from_env_lossy();
-    let filter = match "bollard=info".parse() {
-        Ok(cap) => filter.add_directive(cap),
-        Err(_) => filter,
-    };
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_target(false)
-        .with_ansi(io::stderr().is_terminal())
-        .with_writer(io::stderr)
-        .init();
 }

@@ -1,6 +1,9 @@
 //! One file a command. What they share: where things are, and what this host is called.
 
+pub mod arguments;
 pub mod check;
+pub mod demo;
+pub mod log;
 pub mod run;
 pub mod status;
 

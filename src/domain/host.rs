@@ -205,6 +205,7 @@ impl Domain {
             level: Some(Severity::Page),
             recovered: false,
             failing: true,
+            given_up: false,
             content,
         };
         self.set_picture(host_key(IncidentKind::Brake), Some(picture));
@@ -223,7 +224,14 @@ impl Domain {
         let content = wording::engine_unreachable(&in_words(failure));
         self.set_picture(
             key,
-            Some(Picture { since, level, recovered: false, failing: true, content }),
+            Some(Picture {
+                since,
+                level,
+                recovered: false,
+                failing: true,
+                given_up: false,
+                content,
+            }),
         );
         Some(since.awake + ENGINE_AWAY_FOR)
     }
@@ -249,6 +257,7 @@ impl Domain {
                 level: Some(Severity::Page),
                 recovered: false,
                 failing: true,
+                given_up: false,
                 content,
             }),
         );
@@ -273,7 +282,14 @@ impl Domain {
         let level = (failing_for >= TELL_AFTER).then_some(Severity::Page);
         self.set_picture(
             key,
-            Some(Picture { since, level, recovered: false, failing: true, content }),
+            Some(Picture {
+                since,
+                level,
+                recovered: false,
+                failing: true,
+                given_up: false,
+                content,
+            }),
         );
     }
 

@@ -237,6 +237,7 @@ impl Rebase for ReplicaRecord {
     fn rebase(&mut self, map: &impl Fn(&mut Moment)) {
         if let Some(trouble) = &mut self.trouble {
             map(&mut trouble.since);
+            map(&mut trouble.onset);
         }
         if let Some(attempt) = &mut self.attempt {
             map(&mut attempt.began);

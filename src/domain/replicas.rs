@@ -127,6 +127,7 @@ impl Domain {
             replica.verdict = verdict;
             replica.verdict_since = now.awake;
         }
+        replica.was_healthy |= verdict == Verdict::Healthy;
         replica.healthy_since = match (verdict, replica.healthy_since) {
             (Verdict::Healthy, None) => Some(now),
             (Verdict::Healthy, since) => since,
@@ -178,6 +179,10 @@ impl Domain {
             );
         }
         if let Some(trouble) = &mut replica.kept.trouble {
+            if let (Some((_, first)), true) = (streaks.first(), replica.was_healthy) {
+                trouble.onset = first.since.unwrap_or(self.now);
+                replica.was_healthy = false;
+            }
             for (evidence, streak) in &streaks {
                 trouble.count(evidence, instance.as_ref(), streak.failures);
                 trouble.shows.clone_from(&streak.shows);

@@ -147,7 +147,7 @@ impl Domain {
             self.members(name).into_iter().filter(|replica| replica.verdict == Verdict::Unhealthy);
         let onset = failing
             .filter_map(|replica| replica.kept.trouble.as_ref())
-            .map(|trouble| trouble.since.awake)
+            .map(|trouble| trouble.onset.awake)
             .min();
         let before = self.host.failing.onset.get(name).copied();
         match onset {
@@ -200,7 +200,8 @@ impl Domain {
                 || replica.kept.own_stop.is_some()
         };
         let failing = members.iter().any(fails);
-        Some(Picture { since, level, recovered, failing, content })
+        let given_up = members.iter().any(|replica| wording::is_given_up(replica));
+        Some(Picture { since, level, recovered, failing, given_up, content })
     }
 
     /// How much one replica's trouble disturbs: nobody is woken for what is being cured (P9).
@@ -276,12 +277,14 @@ impl Domain {
         let since = since?;
         deadlines.push(since.awake + absence::DOWN_AFTER);
         let down = now.awake.since(since.awake) >= absence::DOWN_AFTER;
+        let missing = !count.missing.is_empty() || count.never_seen > 0;
         let severity = if listed { policy.severity } else { policy.severity.min(Severity::Ticket) };
         Some(Picture {
             since,
-            level: (down && !braked).then_some(severity),
+            level: (down && missing && !braked).then_some(severity),
             recovered: false,
             failing: true,
+            given_up: false,
             content,
         })
     }
@@ -309,6 +312,7 @@ impl Domain {
             level: due.then_some(Severity::Ticket),
             recovered: false,
             failing: true,
+            given_up: false,
             content,
         })
     }
@@ -338,6 +342,7 @@ impl Domain {
             level: due.then_some(Severity::Ticket),
             recovered: false,
             failing: true,
+            given_up: false,
             content,
         })
     }
@@ -365,6 +370,7 @@ impl Domain {
             level: Some(policy.severity),
             recovered: false,
             failing: true,
+            given_up: false,
             content,
         })
     }
@@ -385,6 +391,7 @@ impl Domain {
             level: Some(Severity::Ticket),
             recovered: false,
             failing: true,
+            given_up: false,
             content,
         })
     }

@@ -3,7 +3,8 @@
 use crate::{
     domain::{
         acting::{
-            attempt::{Attempt, Ending, Input, Output, Phase, Report, Rung, word},
+            attempt::{Attempt, Ending, Input, Limits, Output, Phase, Report, Rung, word},
+            budget::Spending,
             hold::Hold,
         },
         effect::Primitive,
@@ -21,13 +22,19 @@ pub fn at(awake: u64) -> Moment {
 }
 
 pub fn begun() -> Attempt {
-    Attempt::begin(AttemptId(1), instance("1"), at(1_000), Seq(7), None, true)
+    let limits = Limits {
+        stop_timeout: None,
+        may_kill: true,
+        spent_before: Spending::default(),
+        own_stop: None,
+    };
+    Attempt::begin(AttemptId(1), instance("1"), at(1_000), Seq(7), limits)
 }
 
 pub fn in_phase(phase: Phase) -> Attempt {
     let mut attempt = begun();
     attempt.phase = phase;
-    attempt.intent_at = Some(EngineMs(90_000));
+    attempt.intent_at = Some((EngineMs(90_000), EngineMs(90_000)));
     attempt
 }
 

@@ -25,17 +25,24 @@ fn named(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// What stands in code quotes is a command's, not a rule's.
+fn prose(line: &str) -> String {
+    line.split('`').step_by(2).collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn every_rule_that_is_named_exists() {
     let all = all();
     for document in documents() {
-        for rule in named(&document.text) {
-            assert!(all.contains(rule), "{}: {rule}", document.path);
+        for line in document.text.lines() {
+            for rule in named(&prose(line)) {
+                assert!(all.contains(rule), "{}: {rule}", document.path);
+            }
         }
     }
     for source in source::files(&["src", "tests"], ".rs") {
         for line in source.text.lines().filter_map(|line| line.split_once("//")) {
-            for rule in named(line.1) {
+            for rule in named(&prose(line.1)) {
                 assert!(all.contains(rule), "{}: {rule}", source.path);
             }
         }

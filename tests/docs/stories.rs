@@ -9,7 +9,7 @@ use crate::{
 };
 
 fn story(level: Severity, stage: Stage) -> Story {
-    Story { level, stage, reminders: 0 }
+    Story { level, stage, reminders: 0, given_up: false }
 }
 
 pub fn owed_table() -> String {

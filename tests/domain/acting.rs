@@ -93,8 +93,10 @@ fn what_never_recovers_is_restarted_with_growing_gaps_until_the_budget_is_spent_
     let told = rig.told();
     assert_eq!(told[0].0, MessageKind::Opened);
     assert_eq!((told[1].0, told[1].1), (MessageKind::Raised, Severity::Page), "{told:?}");
-    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(told.len(), 3, "that it is given up is told, once: {told:?}");
+    assert_eq!(told[2].0, MessageKind::Reminder);
     let last = &rig.sent.last().unwrap().2;
+    assert!(last.headline.contains("restarts do not help"), "{}", last.headline);
     assert!(last.done.iter().any(|line| line.contains("did not help")), "{:?}", last.done);
 }
 

@@ -46,7 +46,7 @@ pub fn state(name: &str, number: u64) -> Record {
 pub fn removed(state: &Record) -> Record {
     match state.shelf() {
         Shelf::State(key) => Record::Forgotten(key),
-        Shelf::Removed(_) | Shelf::History => panic!("not a state record"),
+        Shelf::Removed(_) | Shelf::AllRemoved | Shelf::History => panic!("not a state record"),
     }
 }
 

@@ -43,7 +43,12 @@ pub(crate) fn count(members: &[&Replica], wanted: Option<u32>) -> Absence {
             None => absence.running += 1,
             Some(_) if is_by_hand(replica) || is_finished(replica) => excused += 1,
             Some(since) => {
-                absence.missing.push(replica.kept.name.clone());
+                // What runs again, not for long enough to be back, is not missing now: it only keeps what is open open.
+                if replica.lifecycle.running().is_some() {
+                    absence.running += 1;
+                } else {
+                    absence.missing.push(replica.kept.name.clone());
+                }
                 let earlier = absence.since.is_none_or(|known| since.awake < known.awake);
                 if earlier {
                     absence.since = Some(since);
@@ -52,7 +57,8 @@ pub(crate) fn count(members: &[&Replica], wanted: Option<u32>) -> Absence {
         }
     }
     if let Some(wanted) = wanted {
-        if absence.running >= wanted {
+        let back = members.iter().filter(|replica| replica.kept.absent_since.is_none()).count();
+        if u32::try_from(back).unwrap_or(u32::MAX) >= wanted {
             return Absence { running: absence.running, ..Absence::default() };
         }
         let known =

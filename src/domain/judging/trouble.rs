@@ -15,6 +15,8 @@ pub const MOST_LINES: usize = 6;
 pub struct Trouble {
     /// When the first failure of the first streak was seen.
     pub since: Moment,
+    /// When it began to fail this time: a relapse within the trouble is an onset of its own (S8).
+    pub onset: Moment,
     /// Failures by evidence (`healthcheck`, or a probe's name).
     pub counted: BTreeMap<String, Counted>,
     /// What the last failure showed.
@@ -45,6 +47,7 @@ impl Trouble {
     pub(crate) fn begin(since: Moment, shows: String) -> Self {
         Self {
             since,
+            onset: since,
             counted: BTreeMap::new(),
             shows,
             attempts: 0,

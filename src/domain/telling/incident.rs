@@ -41,6 +41,8 @@ pub(crate) struct Picture {
     pub(crate) recovered: bool,
     /// It is seen to fail now; not merely not seen to be well.
     pub(crate) failing: bool,
+    /// Restarts are spent and did not help.
+    pub(crate) given_up: bool,
     pub(crate) content: Content,
 }
 
@@ -104,7 +106,7 @@ impl Incident {
             since: picture.since,
             opened: now,
             ended: picture.recovered.then_some(now),
-            story: Story { level, stage, reminders: 0 },
+            story: Story { level, stage, reminders: 0, given_up: picture.given_up },
             relapses: 0,
             content: picture.content,
         }
@@ -132,6 +134,7 @@ impl Incident {
             (Stage::Failing, false) => self.ended = None,
             (Stage::Recovered | Stage::Resolved, _) => {}
         }
+        self.story.given_up |= picture.given_up;
         self.content = picture.content;
     }
 

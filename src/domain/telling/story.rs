@@ -15,6 +15,8 @@ pub struct Story {
     pub stage: Stage,
     /// How many reminders are due (P3).
     pub reminders: u32,
+    /// Whether restarts are spent and did not help: what somebody who was told "did not help yet" has to hear.
+    pub given_up: bool,
 }
 
 /// How far an incident is.
@@ -41,9 +43,9 @@ pub fn owed(told: Option<Story>, now: Story) -> Option<MessageKind> {
         (Stage::Failing | Stage::Recovered, Stage::Failing) if now.level > told.level => {
             Some(MessageKind::Raised)
         }
-        (Stage::Failing, Stage::Failing) => {
-            (now.reminders > told.reminders).then_some(MessageKind::Reminder)
-        }
+        (Stage::Failing, Stage::Failing) => (now.reminders > told.reminders
+            || now.given_up && !told.given_up)
+            .then_some(MessageKind::Reminder),
         (Stage::Failing, Stage::Recovered) => Some(MessageKind::Recovered),
         (Stage::Failing, Stage::Resolved) => Some(MessageKind::Resolved),
         // Somebody was told that it is well, and it is not.
@@ -75,7 +77,7 @@ mod tests {
     use super::*;
 
     fn story(level: Severity, stage: Stage) -> Story {
-        Story { level, stage, reminders: 0 }
+        Story { level, stage, reminders: 0, given_up: false }
     }
 
     #[test]

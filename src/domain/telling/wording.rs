@@ -86,6 +86,11 @@ enum State {
     Failing,
 }
 
+/// Whether its restarts are spent and did not help.
+pub(crate) fn is_given_up(replica: &Replica) -> bool {
+    replica.verdict == Verdict::Unhealthy && matches!(state_of(replica), State::GivenUp)
+}
+
 fn state_of(replica: &Replica) -> State {
     let given_up = matches!(&replica.hold, Some(Hold::BudgetSpent { .. }))
         || (matches!(&replica.hold, Some(Hold::Stateful)) && replica.kept.spending.spent > 0);

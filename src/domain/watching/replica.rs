@@ -68,6 +68,8 @@ pub(crate) struct Replica {
     pub(crate) verdict_since: AwakeMs,
     /// Since when it has been healthy without a break, as far as we saw: our own absence is a break.
     pub(crate) healthy_since: Option<Moment>,
+    /// It was healthy since its trouble's last onset.
+    pub(crate) was_healthy: bool,
     /// Since when it could not be looked at, and why.
     pub(crate) could_not_look: Option<(Moment, String)>,
     /// When defib last had its hands on it.
@@ -135,6 +137,7 @@ impl Replica {
             verdict: Verdict::Unknown,
             verdict_since: now.awake,
             healthy_since: None,
+            was_healthy: false,
             could_not_look: None,
             own_act: None,
             hold: None,

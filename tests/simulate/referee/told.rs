@@ -24,8 +24,9 @@ impl Standing {
             // A new incident begins anew, whatever was said of the last one.
             MessageKind::Opened => Standing::Open(message.severity),
             MessageKind::Raised | MessageKind::Reminder => Standing::Open(loudest),
-            // A notice that was answered needs no second end (P9).
-            MessageKind::Recovered if loudest == Severity::Notice => Standing::Closed,
+            // A notice that was answered needs no second end (P9). What was raised while nothing could be recorded is a
+            // notice again after a crash, and says so.
+            MessageKind::Recovered if message.severity == Severity::Notice => Standing::Closed,
             MessageKind::Recovered => Standing::Recovered(loudest),
             MessageKind::Resolved | MessageKind::Missed => Standing::Closed,
         }

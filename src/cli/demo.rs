@@ -1,0 +1,470 @@
+//! `defib demo`: shows in less than a minute what defib does, on four containers made for it.
+//!
+//! One is well, one hangs and is cured by a restart, one has to be killed for that, one never recovers. The daemon that
+//! looks after them is the real one; so is the engine, where one answers, and else it is the simulated one behind its
+//! socket. What happens is told as it happens, and judged at the end: exit code 0 means that each was handled rightly.
+//!
+//! It refuses to look at or touch anything that it did not make ([`fence`]), and to leave anything behind: whatever ends
+//! it, what it made is removed first ([`stage`]).
+
+pub mod fence;
+pub mod happening;
+pub mod image;
+pub mod interrupts;
+pub mod judgement;
+pub mod patient;
+pub mod receiver;
+pub mod role;
+pub mod run_id;
+pub mod stage;
+pub mod story;
+pub mod voice;
+pub mod watchdog;
+
+use crate::{
+    clock::{Clock, HostClock},
+    docker::{
+        adapter::DockerEngine,
+        address::{AddressError, EngineAddress, Speaker},
+    },
+    domain::{moment::AwakeMs, observation::LookFailure},
+    tasks::Tasks,
+};
+use fence::Fence;
+use happening::Happening;
+use interrupts::{Interrupt, Interrupts};
+use judgement::{Judgement, Row};
+use role::Role;
+use run_id::RunId;
+use stage::{Cleared, Stage, StageProblem, real::Real, simulated::Simulated};
+use std::{
+    error::Error,
+    fmt, fs,
+    io::{self, Write},
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+use story::Story;
+use tokio::{runtime::Builder, sync::mpsc};
+use voice::{Tone, Voice};
+use watchdog::{Ground, Watchdog, WatchdogProblem};
+
+/// An engine that takes longer to say its version is not one to show anything on.
+const ENGINE_ANSWERS_WITHIN: Duration = Duration::from_secs(3);
+
+/// The story ends by then, whatever was seen: the rest of a minute is for clearing up.
+const STORY_ENDS_WITHIN: Duration = Duration::from_secs(50);
+
+/// When all is as expected, it is watched for so long that nothing more happens.
+const WATCHED_ON: Duration = Duration::from_secs(4);
+
+/// What was asked for.
+pub struct Request {
+    /// The engine's address, where said.
+    pub engine: Option<String>,
+    /// `DOCKER_HOST`.
+    pub docker_host: Option<String>,
+    /// Not on the host's engine, whatever answers.
+    pub simulated: bool,
+    /// Where the story goes.
+    pub out: Box<dyn Write + Send>,
+    /// Whether that takes colours.
+    pub coloured: bool,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Each was handled rightly, and nothing was left behind.
+    Right,
+    /// Not so.
+    Wrong,
+    /// Somebody ended it.
+    Interrupted(Interrupt),
+}
+
+impl Outcome {
+    /// For the process.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Right => 0,
+            Self::Wrong => 1,
+            Self::Interrupted(interrupt) => interrupt.exit_code(),
+        }
+    }
+}
+
+/// Why there was nothing to show.
+#[derive(Debug)]
+pub enum DemoProblem {
+    /// What was said is no engine's address.
+    Address(AddressError),
+    /// The stage could not be set.
+    Stage(StageProblem),
+    /// The daemon could not be started.
+    Watchdog(WatchdogProblem),
+    /// The daemon ended in mid-story.
+    WatchdogEnded,
+    /// The system refuses what the demo needs.
+    System {
+        /// As in "failed to …".
+        doing: String,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+impl fmt::Display for DemoProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(error) => write!(f, "{error}"),
+            Self::Stage(problem) => {
+                write!(f, "{problem}; `defib demo --simulated` needs no engine")
+            }
+            Self::Watchdog(problem) => write!(f, "{problem}"),
+            Self::WatchdogEnded => f.write_str(
+                "the daemon ended in mid-story, which it must not; DEFIB_LOG=info says more",
+            ),
+            Self::System { doing, .. } => write!(f, "failed to {doing}"),
+        }
+    }
+}
+
+impl Error for DemoProblem {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Address(error) => error.source(),
+            Self::Watchdog(problem) => problem.source(),
+            Self::Stage(_) | Self::WatchdogEnded => None,
+            Self::System { source, .. } => Some(source),
+        }
+    }
+}
+
+fn system(doing: &str) -> impl FnOnce(io::Error) -> DemoProblem {
+    let doing = doing.to_owned();
+    move |source| DemoProblem::System { doing, source }
+}
+
+/// Runs the demo.
+///
+/// # Errors
+/// See [`DemoProblem`]. What was made until then is removed.
+pub fn run(request: Request) -> Result<Outcome, DemoProblem> {
+    let clock: Arc<dyn Clock> = Arc::new(HostClock::new());
+    let workers = Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("worker")
+        .enable_all()
+        .build()
+        .map_err(system("start threads"))?;
+    let tasks = Tasks::on(workers.handle().clone());
+    let outcome = workers.block_on(Demo::play(request, clock, tasks));
+    workers.shutdown_timeout(Duration::from_secs(1));
+    outcome
+}
+
+struct Demo {
+    voice: Voice,
+    run: RunId,
+    folder: Folder,
+    clock: Arc<dyn Clock>,
+    tasks: Tasks,
+    interrupts: Interrupts,
+    judgement: Judgement,
+}
+
+impl Demo {
+    async fn play(
+        request: Request,
+        clock: Arc<dyn Clock>,
+        tasks: Tasks,
+    ) -> Result<Outcome, DemoProblem> {
+        let interrupts = Interrupts::heed(&tasks).map_err(system("heed signals"))?;
+        let choice = choose(&request)?;
+        let run = RunId::new(&*clock);
+        let folder = Folder::make(&run)?;
+        let voice = Voice::begin(request.out, request.coloured, Arc::clone(&clock));
+        let judgement = Judgement::default();
+        let mut demo = Self { voice, run, folder, clock, tasks, interrupts, judgement };
+        let mut stage = demo.stage(choice).await?;
+        let told = demo.tell(&mut stage).await;
+        let interrupt = demo.interrupts.came();
+        if let Some(interrupt) = interrupt {
+            demo.voice
+                .at(Tone::Plain, &format!("{interrupt}: ending here; removing what was made"));
+        }
+        let cleared = stage.clear().await;
+        demo.close(told, interrupt, &cleared)
+    }
+
+    /// The host's engine where it answers, else the simulated one.
+    async fn stage(&mut self, choice: Choice) -> Result<Stage, DemoProblem> {
+        self.voice.line(
+            Tone::Plain,
+            "defib demo: four containers, and what defib does when three of them hang.\n",
+        );
+        let why = match choice {
+            Choice::Simulated(why) => why,
+            Choice::Real(address) => {
+                let engine = Arc::new(DockerEngine::new(&address));
+                let version = tokio::time::timeout(ENGINE_ANSWERS_WITHIN, engine.version()).await;
+                match version.unwrap_or(Err(LookFailure::TimedOut(ENGINE_ANSWERS_WITHIN))) {
+                    Ok(version) => {
+                        let text = format!(
+                            "Engine: {:?} {} at {address}.",
+                            version.flavour, version.version
+                        );
+                        self.voice.line(Tone::Plain, &text);
+                        return Real::on(&address, engine, &version)
+                            .map(Stage::Real)
+                            .map_err(DemoProblem::Stage);
+                    }
+                    Err(failure) => unanswered(&address, &failure),
+                }
+            }
+        };
+        self.voice.line(
+            Tone::Plain,
+            &format!("Engine: a simulated one, behind a socket of its own ({why})."),
+        );
+        self.voice.line(Tone::Plain, "The daemon is the real one and can't tell the difference.");
+        let simulated = Simulated::begin(self.folder.path(), Arc::clone(&self.clock), &self.tasks);
+        simulated.map(Stage::Simulated).map_err(|error| {
+            let cause = error.source().map_or_else(String::new, ToString::to_string);
+            DemoProblem::Stage(StageProblem {
+                doing: "serve the simulated engine".to_owned(),
+                cause: format!("{error}: {cause}"),
+            })
+        })
+    }
+
+    /// Sets the stage and tells the story to its end, or to the interrupt.
+    async fn tell(&mut self, stage: &mut Stage) -> Result<(), DemoProblem> {
+        self.introduce();
+        stage.make(&self.run, &self.interrupts).await.map_err(DemoProblem::Stage)?;
+        if self.interrupts.came().is_some() {
+            return Ok(());
+        }
+        let (happenings, happened) = mpsc::channel(happening::WAITING);
+        let (told, arrived) = mpsc::channel(happening::WAITING);
+        let receiver = receiver::listen(told, &self.tasks)
+            .await
+            .map_err(system("listen on loopback for the pages"))?;
+        let ours = stage.containers();
+        let engine = Arc::new(Fence::around(stage.engine(), ours.values().cloned().collect()));
+        happening::watch(
+            engine.clone(),
+            &ours,
+            Arc::clone(&self.clock),
+            happenings.clone(),
+            &self.tasks,
+        )
+        .await;
+        let mut watchdog = Watchdog::start(Ground {
+            run: &self.run,
+            engine,
+            evidence: stage.evidence(),
+            receiver,
+            folder: self.folder.path(),
+            clock: Arc::clone(&self.clock),
+            happenings,
+            tasks: &self.tasks,
+        })
+        .map_err(DemoProblem::Watchdog)?;
+        let told = match stage.start().await {
+            Ok(()) => {
+                self.voice.at(Tone::Plain, "the containers run, and defib watches them\n");
+                self.follow(happened, arrived, &mut watchdog).await
+            }
+            Err(problem) => Err(DemoProblem::Stage(problem)),
+        };
+        watchdog.stop().await;
+        told
+    }
+
+    /// Tells and judges what happens, until nothing more is to be expected.
+    async fn follow(
+        &mut self,
+        mut happened: mpsc::Receiver<Happening>,
+        mut arrived: mpsc::Receiver<receiver::Told>,
+        watchdog: &mut Watchdog,
+    ) -> Result<(), DemoProblem> {
+        let mut story = Story::default();
+        let latest = self.voice.began() + STORY_ENDS_WITHIN;
+        let mut over_at: Option<AwakeMs> = None;
+        loop {
+            let until = over_at.map_or(latest, |at| at.min(latest));
+            let happening = tokio::select! {
+                biased;
+                _ = self.interrupts.next() => return Ok(()),
+                () = watchdog.ended() => return Err(DemoProblem::WatchdogEnded),
+                Some(told) = arrived.recv() => Happening::Told(told),
+                Some(happening) = happened.recv() => happening,
+                () = self.clock.sleep_until(until) => break,
+            };
+            self.judgement.take(&happening);
+            story.tell(&happening, &mut self.voice);
+            over_at = match (self.judgement.is_over(), over_at) {
+                (true, None) => Some(self.clock.now().awake + WATCHED_ON),
+                (true, at) => at,
+                (false, _) => None,
+            };
+        }
+        if over_at.is_none() {
+            let seconds = STORY_ENDS_WITHIN.as_secs();
+            let text =
+                format!("not everything has come to its end within {seconds} s; ending here");
+            self.voice.at(Tone::Bad, &text);
+        }
+        Ok(())
+    }
+
+    fn introduce(&mut self) {
+        let made =
+            format!("\nMade for this run, as defib-demo-{}-…, and removed at its end:", self.run);
+        self.voice.line(Tone::Plain, &made);
+        for role in Role::ALL {
+            self.voice.line(Tone::Plain, &format!("  {role:<9} {}", role.about()));
+        }
+        for line in INTRODUCTION {
+            self.voice.line(Tone::Quiet, line);
+        }
+    }
+
+    /// The closing words.
+    fn close(
+        mut self,
+        told: Result<(), DemoProblem>,
+        interrupt: Option<Interrupt>,
+        cleared: &Cleared,
+    ) -> Result<Outcome, DemoProblem> {
+        let voice = &mut self.voice;
+        let finished = told.is_ok() && interrupt.is_none();
+        if finished {
+            table(&self.judgement, voice);
+        }
+        voice.line(Tone::Quiet, &removed(cleared));
+        for command in &cleared.left {
+            voice.line(Tone::Bad, &format!("Could not be removed; please run: {command}"));
+        }
+        told?;
+        if let Some(interrupt) = interrupt {
+            return Ok(Outcome::Interrupted(interrupt));
+        }
+        let right = self.judgement.is_right() && cleared.left.is_empty();
+        Ok(if right { Outcome::Right } else { Outcome::Wrong })
+    }
+}
+
+/// What somebody has to know before it begins.
+const INTRODUCTION: [&str; 6] = [
+    "",
+    "Docker runs a healthcheck in each, every second. When one hangs its port stays open and its",
+    "process lives, so Docker's restart policy never acts: it looks only at exits.",
+    "defib's brake is off here: with three of four failing at once it would, rightly, hold all restarts.",
+    "Lines with --> are messages that arrive at a webhook of this demo's own.",
+    "It takes about 45 s; Ctrl-C ends it and removes everything.\n",
+];
+
+/// Where to play.
+enum Choice {
+    Real(EngineAddress),
+    /// With the reason.
+    Simulated(String),
+}
+
+/// The address is chosen as `run` chooses it. One that was given and can't be used is an error; one out of the environment
+/// is no reason to show nothing.
+fn choose(request: &Request) -> Result<Choice, DemoProblem> {
+    if request.simulated {
+        return Ok(Choice::Simulated("as asked for".to_owned()));
+    }
+    let chosen = EngineAddress::choose(
+        request.engine.as_deref(),
+        request.docker_host.as_deref(),
+        Path::exists,
+    );
+    match chosen {
+        Ok(address) => Ok(Choice::Real(address)),
+        Err(error) if error.said_by == Some(Speaker::DockerHost) => {
+            Ok(Choice::Simulated(error.to_string()))
+        }
+        Err(error) => Err(DemoProblem::Address(error)),
+    }
+}
+
+/// Why an engine is not played on. Short: nothing has to be done about it.
+fn unanswered(address: &EngineAddress, failure: &LookFailure) -> String {
+    match failure {
+        LookFailure::TimedOut(within) => {
+            format!("the one at {address} has not answered within {} s", within.as_secs())
+        }
+        LookFailure::Unreachable(_) => format!("none answers at {address}"),
+        LookFailure::Denied(_) => format!("no rights on {address}"),
+        LookFailure::Garbled(_)
+        | LookFailure::Engine { .. }
+        | LookFailure::Local(_)
+        | LookFailure::NoSuchContainer => format!("{address} can't be used as one"),
+    }
+}
+
+fn table(judgement: &Judgement, voice: &mut Voice) {
+    voice.line(Tone::Plain, "");
+    for Row { role, expected, seen, right } in judgement.rows() {
+        let (tone, word) = if right { (Tone::Good, "right") } else { (Tone::Bad, "WRONG") };
+        voice.line(tone, &format!("{role:<9} {word}  expected: {expected}"));
+        voice.line(tone, &format!("{:<9}        seen:     {seen}", ""));
+    }
+    for stray in judgement.strays() {
+        voice.line(Tone::Bad, &format!("told of beside, which is WRONG: {stray}"));
+    }
+    let (tone, text) = if judgement.is_right() {
+        (Tone::Good, "\nEach was handled rightly.")
+    } else {
+        (Tone::Bad, "\nNot each was handled rightly. DEFIB_LOG=debug shows what defib thought.")
+    };
+    voice.line(tone, text);
+}
+
+fn removed(cleared: &Cleared) -> String {
+    let many = |count: usize, what: &str| match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
+    };
+    match cleared.images {
+        0 => format!("Removed: {}.", many(cleared.containers, "container")),
+        images => {
+            let (containers, images) =
+                (many(cleared.containers, "container"), many(images, "image"));
+            format!("Removed: {containers}, {images}.")
+        }
+    }
+}
+
+/// For the state and the simulated engine's socket. Goes with its scope.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn make(run: &RunId) -> Result<Self, DemoProblem> {
+        let path = std::env::temp_dir().join(format!("defib-demo-{run}"));
+        let doing = format!("make the folder {}", path.display());
+        // Fails where it exists: a folder that somebody else made is not ours to write to.
+        fs::DirBuilder::new().mode(0o700).create(&path).map_err(system(&doing))?;
+        Ok(Self(path))
+    }
+
+    fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.0) {
+            tracing::warn!(path = %self.0.display(), %error, "the demo's folder was left behind");
+        }
+    }
+}
