@@ -18,6 +18,7 @@ fn all() -> Vec<(&'static str, &'static str, String)> {
         (states, "attempt after a crash", attempts::by_crash()),
         (states, "story", stories::owed_table()),
         ("docs/PROBES.md", "classes", evidence::classes()),
+        ("docs/TESTING.md", "mutants", mutants()),
     ]
 }
 
@@ -82,4 +83,23 @@ fn gates() -> String {
         rows.push(vec![(index + 1).to_string(), code(gate), said]);
     }
     table(&["".to_owned(), "gate".to_owned(), "what its file says".to_owned()], &rows)
+}
+
+/// The mutants by rule, each with what its patch says of itself.
+fn mutants() -> String {
+    let mut rows: Vec<_> = source::files(&["tests/mutants"], ".patch")
+        .iter()
+        .map(|patch| {
+            let said = |word: &str| {
+                let line = patch.text.lines().find_map(|line| line.strip_prefix(word));
+                line.unwrap_or_else(|| panic!("{}: no `{word}`", patch.path)).trim().to_owned()
+            };
+            let name = Path::new(&patch.path).file_stem().unwrap().to_str().unwrap();
+            vec![code(name), said("Rule:"), said("Breaks:")]
+        })
+        .collect();
+    let number = |rule: &str| rule[1..].split(',').next().and_then(|n| n.parse::<u32>().ok());
+    let kind = |rule: &str| "SPL".find(&rule[..1]);
+    rows.sort_by_key(|row| (kind(&row[1]).unwrap_or(9), number(&row[1]), row[0].clone()));
+    table(&["mutant".to_owned(), "rule".to_owned(), "what it breaks".to_owned()], &rows)
 }

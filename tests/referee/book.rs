@@ -233,6 +233,7 @@ impl Book {
         }
     }
 
+    /// One attempt. A message that does not say when it was decided was so right before it.
     pub fn send(
         &mut self,
         at: Ms,
@@ -244,7 +245,9 @@ impl Book {
         self.sends += 1;
         let send = self.sends;
         let sink = sink.to_owned();
-        let message = Arc::new(message);
+        let now = WallMs(i64::try_from(at).unwrap());
+        let decided = if message.decided == WallMs(0) { now } else { message.decided };
+        let message = Arc::new(Message { decided, ..message });
         self.at(at, Fact::SendBegun { send, sink, message, attempt: 1, durable: true });
         if lands {
             self.at(at + 100, Fact::Landed { send });

@@ -3,7 +3,8 @@
 use crate::account::{Condition, Fact, Who};
 use crate::book::{Book, MINUTE, SECOND, message, pass, service, timeout};
 use defib::domain::{
-    message::{IncidentKind, MessageKind, Severity},
+    message::{IncidentKind, Message, MessageKind, Severity},
+    moment::WallMs,
     observation::DeliveryOutcome,
 };
 
@@ -103,6 +104,24 @@ fn p3_a_resolve_of_what_was_never_told_is_seen() {
     book.samples(SECOND, MINUTE, "web", &pass());
     book.tell(30 * SECOND, "web", MessageKind::Resolved, Severity::Notice, 1);
     assert_eq!(book.broken(MINUTE), vec!["P3"]);
+}
+
+#[test]
+fn p1_a_second_attempt_under_another_key_is_seen() {
+    let attempts = |second_id: u64| {
+        let mut book = Book::of(vec![service("web")]);
+        book.samples(SECOND, MINUTE, "web", &pass());
+        let lost = DeliveryOutcome::Unknown("timed out".to_owned());
+        let answers = [(20, 1, lost), (25, second_id, DeliveryOutcome::Delivered)];
+        for (at, id, answer) in answers {
+            let opened = message("web", MessageKind::Opened, Severity::Notice, id);
+            let opened = Message { decided: WallMs(19_000), ..opened };
+            book.send(at * SECOND, "a", opened, true, Some(answer));
+        }
+        book.broken(MINUTE)
+    };
+    assert_eq!(attempts(1), Vec::<&str>::new());
+    assert_eq!(attempts(2), vec!["P1"]);
 }
 
 #[test]

@@ -18,6 +18,7 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
     for sink in &story.rules.sinks {
         let sends: Vec<&Send<'_>> = story.sends.iter().filter(|send| send.sink == sink).collect();
         repeats(story, &sends, &mut found);
+        keys(&sends, &mut found);
         opens(story, &sends, &mut found);
         ends(story, &sends, &mut found);
         reminders(&sends, &mut found);
@@ -90,6 +91,31 @@ fn repeats(story: &Story<'_>, sends: &[&Send<'_>], found: &mut Vec<Violation>) {
                     });
                 }
             }
+        }
+    }
+}
+
+/// A message keeps its key over all attempts, also over a crash: by it alone a receiver knows what it has already. What was
+/// decided at one moment of one incident is one message.
+fn keys(sends: &[&Send<'_>], found: &mut Vec<Violation>) {
+    for (index, send) in sends.iter().enumerate() {
+        let same = |earlier: &&&Send<'_>| {
+            earlier.message.incident == send.message.incident
+                && earlier.message.kind == send.message.kind
+                && earlier.message.decided == send.message.decided
+                && earlier.message.id != send.message.id
+        };
+        if let Some(earlier) = sends[..index].iter().find(same) {
+            found.push(Violation {
+                rule: "P1",
+                at: send.at,
+                what: format!(
+                    "{} gets {} under another key than before, {}",
+                    send.sink,
+                    send.message.idempotency_key(),
+                    earlier.message.idempotency_key()
+                ),
+            });
         }
     }
 }
