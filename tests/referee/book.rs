@@ -245,7 +245,7 @@ impl Book {
         self.sends += 1;
         let send = self.sends;
         let sink = sink.to_owned();
-        let now = WallMs(i64::try_from(at).unwrap());
+        let now = WallMs(i64::try_from(at).unwrap_or(i64::MAX));
         let decided = if message.decided == WallMs(0) { now } else { message.decided };
         let message = Arc::new(Message { decided, ..message });
         self.at(at, Fact::SendBegun { send, sink, message, attempt: 1, durable: true });
