@@ -39,6 +39,9 @@ main() {
         [[ -f $HERE/$name.patch ]] || fail "there is no tests/mutants/$name.patch"
     done
     mkdir -p "$TREE"
+    # Two runs would patch the same copy. What a killed one left at work holds the lock too.
+    exec 9>"$WORK/lock"
+    flock -n 9 || fail "another run is at work in $WORK"
     sync_tree
     local binary
     binary=$(build) || { tail -n 40 "$LOG" >&2; fail "the product does not build, even without a patch"; }
