@@ -5,12 +5,15 @@
 
 use super::{
     Violation,
-    evidence::Reading,
+    evidence::{Reading, Says, says},
     story::{Container, Send, Span, Story},
     told::Standing,
 };
-use crate::account::{Ms, ServiceRule};
-use defib::domain::message::{IncidentKind, MessageKind, Severity};
+use crate::account::{Condition, Ms, ServiceRule};
+use defib::domain::{
+    message::{IncidentKind, MessageKind, Severity},
+    observation::HealthResult,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// From the threshold to the sink's answer: coalescing, a commit that does not come (2 s), an attempt.
@@ -21,6 +24,12 @@ const BACKED_OFF_MS: Ms = 330_000;
 
 /// From the end of an attempt that did not help to the page.
 const RAISED_WITHIN_MS: Ms = 60_000;
+
+/// A restart that did not help at once is known to have failed no sooner.
+const JUST_BEGUN_MS: Ms = 5_000;
+
+/// From spending, of which a person hears, to the act: a commit, evidence, a look, a commit.
+const SPENT_BEFORE_MS: Ms = 15_000;
 
 pub fn judge(story: &Story<'_>) -> Vec<Violation> {
     let mut found = Vec::new();
@@ -221,19 +230,66 @@ fn first_words(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<Violati
     }
 }
 
-/// Whether this is a service's first restart of the run, just begun, with nothing that could have held it.
+/// Whether this is said of the first restart of the run, from its spending on, with nothing that could have held it: then
+/// the cure is under way, and nothing speaks against it yet.
 fn being_cured(story: &Story<'_>, service: &ServiceRule, send: &Send<'_>) -> bool {
-    let mut restarts = story.acts.iter().filter(|act| act.service.name == service.name);
-    let Some(first) = restarts.next() else { return false };
-    let just_begun = first.restarts()
+    let Some(first) = story.acts.first() else { return false };
+    let replica = first.replica;
+    let cures = first.service.name == service.name
+        && first.restarts()
         && first.life == send.life
-        && first.at <= send.at
-        && send.at < first.at + 5_000;
-    let alone = story.acts.iter().all(|act| {
-        act.service.name == service.name || act.at.abs_diff(first.at) > service.longest_attempt()
-    });
-    let settled = story
-        .life_at(send.at)
-        .is_some_and(|life| send.at > life.from + story.rules.own_start + BACKED_OFF_MS);
-    just_begun && alone && settled
+        && send.at < first.at + JUST_BEGUN_MS
+        && first.at < send.at + SPENT_BEFORE_MS;
+    // Where a person is to hear before a restart is due, nothing is being cured yet.
+    if !cures || service.page_after < service.restart_after {
+        return false;
+    }
+    let until = send.at.min(first.at);
+    let Some(since) = only_trouble(story, replica, until) else { return false };
+    let window = Span { from: since.saturating_sub(BACKED_OFF_MS), to: send.at + 1 };
+    let settled = story.life_at(send.at).is_some_and(|life| {
+        send.at > life.from + story.rules.own_start + BACKED_OFF_MS && since > life.from
+    }) && story.boots.iter().all(|boot| since > boot + story.rules.host_boot);
+    let disturbed = !story.unhindered(window)
+        || story.store_bad.iter().any(|bad| bad.meets(window))
+        || story.sleeps.iter().any(|sleep| window.holds(sleep.0));
+    settled && !disturbed && !meddled(story, service, replica, since, until)
+}
+
+/// Since when a replica has been failing as a restart cures, where it was nothing but well before.
+fn only_trouble(story: &Story<'_>, replica: &str, until: Ms) -> Option<Ms> {
+    let mut began = None;
+    for container in story.containers_of(replica) {
+        for (at, condition) in container.conditions.iter().filter(|turned| turned.0 <= until) {
+            match (condition, began) {
+                (Condition::Well | Condition::Absent, None) => {}
+                (Condition::Failing, None) => began = Some(*at),
+                (Condition::Well | Condition::Absent | Condition::Failing, Some(_))
+                | (Condition::Wrong, _) => return None,
+            }
+        }
+    }
+    began
+}
+
+/// Whether anything but this trouble happened to a replica: its grace, somebody's hand, a look that was no look.
+fn meddled(story: &Story<'_>, service: &ServiceRule, replica: &str, since: Ms, until: Ms) -> bool {
+    story.containers_of(replica).iter().any(|container| {
+        let mut lives = container.instances.iter().filter(|lived| lived.span.from <= until);
+        let young = lives.any(|lived| {
+            lived.span.from + service.start_grace + 2_000 > since || lived.span.to < since
+        });
+        let unseen = container.checks.iter().any(|check| {
+            check.0 >= since && check.0 <= until && check.2 == HealthResult::CouldNotRun
+        }) || container.samples.iter().any(|shown| {
+            shown.at >= since && shown.at <= until && says(shown.what) == Says::Nothing
+        });
+        let touched = container.pauses.iter().any(|pause| pause.from <= until)
+            || container.destroyed.is_some_and(|at| at <= until)
+            || container
+                .stops
+                .iter()
+                .any(|stop| stop.0 <= until && stop.1 != crate::account::Who::Defib);
+        young || unseen || touched
+    })
 }
