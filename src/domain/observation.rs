@@ -195,7 +195,7 @@ pub enum HealthStatus {
     Starting,
     /// Passing.
     Healthy,
-    /// Failing. Made up by the engine when monitoring stops (pause, exit): see `facts` in docs/STATES.md.
+    /// Failing. Made up by the engine when monitoring stops (pause, exit: moby 46203).
     Unhealthy,
     /// No status, or a word nobody knew.
     Unknown(String),

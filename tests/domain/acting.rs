@@ -517,3 +517,27 @@ fn what_ends_by_itself_and_is_removed_by_the_engine_is_down_and_not_removed_by_h
     rig.run(seconds(70));
     assert_eq!((rig.told()[0].0, rig.told()[0].1), (MessageKind::Opened, Severity::Page));
 }
+
+#[test]
+fn a_restart_of_which_nobody_knows_whether_it_arrived_is_waited_for_and_no_reason_to_kill() {
+    let mut rig = settled(vec![probed("web")], "web");
+    rig.act_outcome = Some(ActOutcome::Unreachable("reset".to_owned()));
+    rig.behave("web", Behaviour::Hangs);
+    while rig.acts.is_empty() {
+        rig.run(std::time::Duration::from_millis(50));
+    }
+    rig.act_outcome = None;
+    // The stop may take 10 s, and the engine 14 s beyond it.
+    rig.run(seconds(23));
+    assert_eq!((rig.acts.len(), endings(&rig).len()), (1, 0), "still waited for");
+    rig.run(seconds(60));
+    assert_eq!(endings(&rig)[0], Ending::Interrupted);
+    let primitives: Vec<_> =
+        rig.acts.iter().map(|(_, order)| order.primitive.to_string()).collect();
+    assert_eq!(primitives, ["restart", "restart"]);
+    assert!(
+        rig.told().iter().all(|(_, severity, _)| *severity == Severity::Notice),
+        "{:?}",
+        rig.told()
+    );
+}

@@ -287,13 +287,25 @@ impl Attempt {
             Phase::Evidence => EVIDENCE_WITHIN + ANSWER_SLACK,
             Phase::Inspecting => INSPECT_WITHIN + ANSWER_SLACK,
             Phase::Acting { rung } => self.act_within(*rung) + ANSWER_SLACK,
-            Phase::Observing { .. } => match self.resumed {
-                None => OBSERVE_WITHIN,
-                Some(resumed) => {
-                    let stopped_by = self.phase_since.awake + self.stop_timeout + STOPPED_WITHIN;
-                    return stopped_by.max(resumed.awake + OBSERVE_WITHIN);
-                }
-            },
+            Phase::Observing { report, .. } => {
+                // Where nobody knows whether the call arrived, the engine may still be at the stop.
+                let stopped_by = self.phase_since.awake + self.stop_timeout + STOPPED_WITHIN;
+                return match (self.resumed, report) {
+                    (Some(resumed), _) => stopped_by.max(resumed.awake + OBSERVE_WITHIN),
+                    (None, Report::Answered(ActOutcome::Unreachable(_))) => stopped_by,
+                    (
+                        None,
+                        Report::NoAnswer
+                        | Report::Answered(
+                            ActOutcome::Done
+                            | ActOutcome::Denied(_)
+                            | ActOutcome::NoSuchContainer
+                            | ActOutcome::Failed { .. }
+                            | ActOutcome::TimedOut(_),
+                        ),
+                    ) => self.phase_since.awake + OBSERVE_WITHIN,
+                };
+            }
             Phase::Verifying { within, .. } => *within,
         };
         self.phase_since.awake + within
@@ -508,7 +520,8 @@ impl Attempt {
                 self.enter(Phase::Verifying { instance: seen, within: verify_within }, now);
                 vec![Output::Record]
             }
-            ContainerState::Running if final_look && !may_have_arrived(report) => {
+            // By now a stop that arrived would have ended it.
+            ContainerState::Running if final_look && !has_arrived(report) => {
                 self.end(Ending::Interrupted)
             }
             ContainerState::Running if final_look => match (rung, self.may_kill, self.resumed) {
@@ -643,8 +656,8 @@ impl Attempt {
     }
 }
 
-/// Whether a call may have reached the engine.
-fn may_have_arrived(report: &Report) -> bool {
+/// Whether it is known, or has to be taken, that a call reached the engine.
+fn has_arrived(report: &Report) -> bool {
     match report {
         Report::Answered(
             ActOutcome::Unreachable(_) | ActOutcome::Denied(_) | ActOutcome::NoSuchContainer,
