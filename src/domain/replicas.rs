@@ -3,7 +3,7 @@
 use super::{
     Domain,
     acting::{
-        attempt::{Attempt, Ending, Input, Limits, Output, OwnStop, Phase},
+        attempt::{Attempt, Ending, Input, Limits, Output, Phase},
         brake::Brake,
         gates::{self, Scene, evidence_case, is_stateful},
         hold::Hold,
@@ -407,11 +407,8 @@ impl Domain {
                     trouble.not_cured = trouble.not_cured.saturating_add(1);
                 }
                 replica.kept.spending.last = Some(stamp);
-                let stands = replica.lifecycle.running().is_none() && attempt.has_acted();
-                let explained = |own: &OwnStop| {
-                    replica.inspection.as_ref().is_some_and(|inspection| own.explains(inspection))
-                };
-                replica.kept.own_stop = attempt.own_stop().filter(|own| stands && explained(own));
+                // Whether it explains what is seen is asked when it is seen: now it may not be visible at all.
+                replica.kept.own_stop = attempt.own_stop().filter(|_| attempt.has_acted());
             }
             Ending::Abandoned(_) | Ending::Refused(_) => {
                 replica.kept.spending = attempt.spent_before.clone();
@@ -450,8 +447,7 @@ impl Domain {
         if replica.kept.attempt.is_some() {
             return None;
         }
-        let own_stop = self.own_stop_is_proven(replica);
-        let due = own_stop
+        let due = replica.stands_by_own_stop()
             || (replica.verdict == Verdict::Unhealthy
                 && evidence_case::is_due(replica, self.now.awake));
         if !due {
@@ -534,15 +530,6 @@ impl Domain {
         self.decide(Some(&replica.policy.name), Some(&replica.kept.name), Decision::Spent(id));
         self.agenda.wait_for_commit(Owner::Replica(replica.kept.name.clone()));
         self.agenda.touch(Owner::Host);
-    }
-
-    /// S1: it stands still by our own stop, as far as that can be proven.
-    fn own_stop_is_proven(&self, replica: &Replica) -> bool {
-        let (Some(own), Some(inspection)) = (&replica.kept.own_stop, &replica.inspection) else {
-            return false;
-        };
-        let stands = matches!(replica.lifecycle, Lifecycle::Stopped(_) | Lifecycle::Created);
-        stands && !replica.kept.stopped_by_hand && own.explains(inspection)
     }
 
     fn first_shut(&self, replica: &Replica, spent_already: bool) -> Option<gates::Shut> {

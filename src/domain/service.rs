@@ -197,7 +197,7 @@ impl Domain {
         let fails = |replica: &&Replica| {
             replica.verdict == Verdict::Unhealthy
                 || replica.kept.attempt.is_some()
-                || replica.kept.own_stop.is_some()
+                || replica.stands_by_own_stop()
         };
         let failing = members.iter().any(fails);
         Some(Picture { since, level, recovered, failing, content })

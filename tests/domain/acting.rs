@@ -541,3 +541,49 @@ fn a_restart_of_which_nobody_knows_whether_it_arrived_is_waited_for_and_no_reaso
         rig.told()
     );
 }
+
+#[test]
+fn what_our_stop_left_standing_is_still_ours_when_the_engine_comes_back_only_later() {
+    let mut rig = settled(vec![probed("web")], "web");
+    rig.act_outcome = Some(ActOutcome::Unreachable("reset".to_owned()));
+    rig.behave("web", Behaviour::Hangs);
+    while rig.acts.is_empty() {
+        rig.run(std::time::Duration::from_millis(50));
+    }
+    rig.act_outcome = None;
+    let now = rig.now;
+    let container = rig.containers.get_mut("web").unwrap();
+    (container.state, container.finished) = (ContainerState::Exited, Some(now + 1000));
+    rig.engine_works = false;
+    rig.run(seconds(90));
+    assert_eq!(endings(&rig).len(), 1, "nobody could look: {:?}", endings(&rig));
+    rig.engine_works = true;
+    rig.run(seconds(700));
+    let primitives: Vec<_> =
+        rig.acts.iter().map(|(_, order)| order.primitive.to_string()).collect();
+    assert_eq!(primitives, ["restart", "start"], "{:?}", endings(&rig));
+}
+
+#[test]
+fn a_new_life_that_ends_by_itself_after_our_restart_is_not_ours_to_start() {
+    let mut rig = settled(vec![probed("web")], "web");
+    rig.containers.get_mut("web").unwrap().after_restart.push_back(Behaviour::Hangs);
+    rig.behave("web", Behaviour::Hangs);
+    while rig.acts.is_empty() {
+        rig.run(std::time::Duration::from_millis(50));
+    }
+    rig.run(seconds(2));
+    let now = rig.now;
+    let container = rig.containers.get_mut("web").unwrap();
+    (container.state, container.exit_code, container.finished) =
+        (ContainerState::Exited, Some(1), Some(now));
+    let id = container.id.clone();
+    rig.event(&id, "web", EventAction::Died { exit_code: Some(1) });
+    rig.run(seconds(600));
+    assert_eq!(rig.acts.len(), 1, "{:?}", rig.acts);
+    assert!(
+        rig.sent.iter().any(|(_, _, message)| message.headline.contains("down")),
+        "{:?}",
+        rig.told()
+    );
+}

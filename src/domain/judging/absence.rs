@@ -79,7 +79,7 @@ pub(crate) fn is_by_hand(replica: &Replica) -> bool {
         | Lifecycle::Remote
         | Lifecycle::Odd(_) => false,
     };
-    stands && replica.kept.stopped_by_hand && replica.kept.own_stop.is_none()
+    stands && replica.kept.stopped_by_hand
 }
 
 /// It finished its work, or was never begun.

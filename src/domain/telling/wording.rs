@@ -91,7 +91,7 @@ fn state_of(replica: &Replica) -> State {
         || (matches!(&replica.hold, Some(Hold::Stateful)) && replica.kept.spending.spent > 0);
     if replica.kept.attempt.is_some() {
         State::InHand
-    } else if replica.kept.own_stop.is_some() {
+    } else if replica.stands_by_own_stop() {
         State::StandsStill
     } else if given_up {
         State::GivenUp
@@ -162,7 +162,7 @@ fn next_steps(members: &[&Replica]) -> Vec<String> {
         format!("$ docker logs --tail 50 {container}"),
         format!("$ docker inspect --format '{{{{json .State.Health}}}}' {container}"),
     ];
-    if replica.kept.own_stop.is_some() {
+    if replica.stands_by_own_stop() {
         steps.insert(0, format!("$ docker start {container}"));
     } else if replica.kept.attempt.is_none() {
         steps.push(format!("$ docker restart {container}"));

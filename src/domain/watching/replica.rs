@@ -147,6 +147,16 @@ impl Replica {
         }
     }
 
+    /// S1: it stands still, and our own stop explains it.
+    pub(crate) fn stands_by_own_stop(&self) -> bool {
+        let stands = matches!(self.lifecycle, Lifecycle::Stopped(_) | Lifecycle::Created);
+        let explained = match (&self.kept.own_stop, &self.inspection) {
+            (Some(own), Some(inspection)) => own.explains(inspection),
+            (None, _) | (_, None) => false,
+        };
+        stands && explained && !self.kept.stopped_by_hand
+    }
+
     /// Whether there is anything to remember once its container is gone.
     pub(crate) fn is_worth_keeping(&self) -> bool {
         self.kept.trouble.is_some() || self.kept.attempt.is_some() || self.kept.spending.spent > 0

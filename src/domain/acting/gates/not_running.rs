@@ -7,7 +7,7 @@ pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
     let state = &scene.replica.lifecycle;
     match state {
         Lifecycle::Running { .. } | Lifecycle::Paused { .. } | Lifecycle::Restarting => None,
-        Lifecycle::Stopped(_) | Lifecycle::Created if scene.replica.kept.own_stop.is_some() => None,
+        Lifecycle::Stopped(_) | Lifecycle::Created if scene.replica.stands_by_own_stop() => None,
         Lifecycle::Unseen
         | Lifecycle::Created
         | Lifecycle::Stopped(_)
