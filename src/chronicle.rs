@@ -42,7 +42,7 @@ impl Chronicle {
     }
 
     fn engine_failed(&mut self, failure: &LookFailure) {
-        let text = in_words(failure);
+        let text = failure.to_string();
         if self.engine.as_ref() != Some(&text) {
             tracing::error!(
                 "the container engine can't be asked: {text}; trying again, probing goes on"
@@ -106,7 +106,7 @@ impl Witness for Chronicle {
                 }
             }
             Observation::EventsLost(failure) => {
-                let text = in_words(failure);
+                let text = failure.to_string();
                 if self.events.as_ref() != Some(&text) {
                     tracing::warn!(
                         "the event stream was lost: {text}; opening it again, the list stands in for it"
@@ -144,18 +144,6 @@ impl Witness for Chronicle {
                 say(decided);
             }
         }
-    }
-}
-
-fn in_words(failure: &LookFailure) -> String {
-    match failure {
-        LookFailure::Unreachable(why)
-        | LookFailure::Denied(why)
-        | LookFailure::Garbled(why)
-        | LookFailure::Local(why) => why.clone(),
-        LookFailure::TimedOut(within) => format!("no answer within {}", Spoken(*within)),
-        LookFailure::NoSuchContainer => "no such container".to_owned(),
-        LookFailure::Engine { status, message } => format!("it answers {status}: {message}"),
     }
 }
 

@@ -14,7 +14,6 @@ use super::{
     message::{IncidentKind, Severity},
     moment::{AwakeMs, Moment},
     name::ReplicaName,
-    observe::in_words,
     record::{Decision, HostRecord, OnBoot, Record, Serials},
     telling::{IncidentKey, incident::Picture, wording},
 };
@@ -221,7 +220,7 @@ impl Domain {
         };
         let level =
             (self.now.awake.since(since.awake) >= ENGINE_AWAY_FOR).then_some(Severity::Page);
-        let content = wording::engine_unreachable(&in_words(failure));
+        let content = wording::engine_unreachable(&failure.to_string());
         self.set_picture(
             key,
             Some(Picture { since, level, recovered: false, failing: true, content }),

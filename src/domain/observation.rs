@@ -4,7 +4,7 @@
 //! [`EngineMs`]; when defib saw it is the [`super::moment::Moment`] beside the observation.
 
 use super::{
-    moment::EngineMs,
+    moment::{EngineMs, Spoken},
     name::{
         AttemptId, ContainerId, Instance, LookId, MessageId, ProbeName, ReplicaName, Seq,
         ServiceName, SinkName, StartedAt,
@@ -12,7 +12,7 @@ use super::{
     policy::Policy,
 };
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, net::IpAddr, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, net::IpAddr, sync::Arc, time::Duration};
 
 /// Something seen or reported back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -276,6 +276,24 @@ pub enum LookFailure {
     Garbled(String),
     /// Our own doing: no descriptors, no memory.
     Local(String),
+}
+
+impl fmt::Display for LookFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LookFailure::Unreachable(why)
+            | LookFailure::Denied(why)
+            | LookFailure::Garbled(why)
+            | LookFailure::Local(why) => f.write_str(why),
+            LookFailure::TimedOut(within) => {
+                write!(f, "the engine gives no answer within {}", Spoken(*within))
+            }
+            LookFailure::NoSuchContainer => f.write_str("no such container"),
+            LookFailure::Engine { status, message } => {
+                write!(f, "the engine answers {status}: {message}")
+            }
+        }
+    }
 }
 
 /// Something that the engine said happened to a container. A hint: it may take trust away, only looking gives it.

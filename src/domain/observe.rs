@@ -215,7 +215,7 @@ impl Domain {
                 let Some(Holder::Replica(name)) = self.containers.get(container).cloned() else {
                     return;
                 };
-                let why = in_words(&failure);
+                let why = failure.to_string();
                 if let Some(replica) = self.replicas.get_mut(&name) {
                     let since = replica.could_not_look.take().map_or(self.now, |(since, _)| since);
                     replica.could_not_look = Some((since, why.clone()));
@@ -481,23 +481,6 @@ fn agrees(lifecycle: &Lifecycle, row: &Listed) -> bool {
             | (Lifecycle::Created, State::Created)
             | (Lifecycle::Stopped(_), State::Exited | State::Dead)
     )
-}
-
-/// Why a look failed, in words.
-pub(super) fn in_words(failure: &LookFailure) -> String {
-    match failure {
-        LookFailure::Unreachable(why) => format!("the engine can't be reached: {why}"),
-        LookFailure::TimedOut(within) => {
-            format!("the engine gives no answer within {}", super::moment::Spoken(*within))
-        }
-        LookFailure::Denied(why) => format!("the engine refuses: {why}"),
-        LookFailure::NoSuchContainer => "no such container".to_owned(),
-        LookFailure::Engine { status, message } => {
-            format!("the engine answers {status}: {message}")
-        }
-        LookFailure::Garbled(what) => format!("the engine's answer can't be understood: {what}"),
-        LookFailure::Local(what) => format!("defib itself can't look: {what}"),
-    }
 }
 
 impl Replica {

@@ -6,7 +6,6 @@ use super::{
     judging::verdict::Verdict,
     moment::Moment,
     name::{ReplicaName, ServiceName, SinkName},
-    observe::in_words,
     telling::incident::Incident,
 };
 use std::time::Duration;
@@ -102,7 +101,10 @@ impl Domain {
             replicas: replicas.collect(),
             incidents: self.incidents.values().cloned().collect(),
             sinks: sinks.collect(),
-            engine_problem: self.looking.blind().map(|(since, failure)| (since, in_words(failure))),
+            engine_problem: self
+                .looking
+                .blind()
+                .map(|(since, failure)| (since, failure.to_string())),
             store_problem: self.durability.failing().map(|(_, why)| why.clone()),
             brake: matches!(self.host.brake, Brake::Engaged(_)),
             hold_file: self.host.hold_file,
