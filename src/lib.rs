@@ -4,7 +4,7 @@
 //! loop. How data flows, in reading order:
 //!
 //! 1. [`docker`] (lists, looks, events) and [`probe`] (samples) make observations; so do the answers of everything below.
-//! 2. [`daemon`] takes what came in, turn by turn, through the lanes of `turn`.
+//! 2. [`daemon`] takes what came in, turn by turn, through the lanes of `turn`; `events` keeps the event stream open.
 //! 3. [`domain`] decides: pure, without clock or I/O. Read `domain/mod.rs` first, then `domain/replicas.rs`.
 //! 4. [`store`] keeps what must outlive us; [`journal`] what was seen; [`chronicle`] says in the log what was decided.
 //! 5. [`action`] does one thing to a container, [`evidence`] reads why it failed, [`notify`] makes one delivery.
@@ -21,6 +21,7 @@ pub mod config;
 pub mod daemon;
 pub mod docker;
 pub mod domain;
+mod events;
 pub mod evidence;
 pub mod journal;
 pub mod notify;

@@ -8,13 +8,13 @@
 use crate::{
     action,
     clock::Clock,
-    docker::port::{Engine, EventStream},
+    docker::port::Engine,
     domain::{
         effect::{Batch, Effect, Look, SendOrder},
-        moment::EngineMs,
         name::{AttemptId, ReplicaName, SinkName},
-        observation::{ActOutcome, DeliveryOutcome, EngineEvent, LookFailure, Observation},
+        observation::{ActOutcome, DeliveryOutcome, LookFailure, Observation},
     },
+    events,
     evidence::port::EvidenceReader,
     notify::port::Sink,
     probe::{
@@ -36,18 +36,6 @@ const LIST_WITHIN: Duration = Duration::from_secs(10);
 
 /// The engine answers an inspect within milliseconds, or hangs on the container's lock.
 const INSPECT_WITHIN: Duration = Duration::from_secs(5);
-
-/// Opening the event stream is one request.
-const OPEN_EVENTS_WITHIN: Duration = Duration::from_secs(10);
-
-/// Between two attempts at opening the event stream; doubles while it can't be opened.
-const REOPEN_EVENTS_AFTER: Duration = Duration::from_secs(1);
-
-/// Never longer than this between two attempts.
-const REOPEN_EVENTS_AT_MOST: Duration = Duration::from_secs(60);
-
-/// Events of one millisecond that are remembered, so that a stream that begins with them again tells nothing twice.
-const MOST_AT_A_TIME: usize = 256;
 
 /// Events that may wait: a deploy of some hundred containers makes a few thousand within seconds, and a turn takes 256.
 const EVENTS: usize = 4096;
@@ -287,21 +275,9 @@ impl Hands {
 
     /// Keeps one event stream open for as long as the daemon runs.
     pub(crate) fn follow_events(&mut self) {
-        let (engine, clock, events) =
+        let (engine, clock, lane) =
             (Arc::clone(&self.engine), Arc::clone(&self.clock), self.events.sender.clone());
-        self.tasks.spawn("events", async move {
-            let mut place = Place::default();
-            let mut wait = REOPEN_EVENTS_AFTER;
-            // Ends when the loop does not listen any more.
-            while let Ok(opened) = follow_once(&*engine, &events, &mut place).await {
-                wait = if opened {
-                    REOPEN_EVENTS_AFTER
-                } else {
-                    (wait * 2).min(REOPEN_EVENTS_AT_MOST)
-                };
-                clock.sleep_until(clock.now().awake + wait).await;
-            }
-        });
+        self.tasks.spawn("events", events::keep_open(engine, clock, lane));
     }
 
     /// The store writes what it was given.
@@ -340,73 +316,8 @@ fn unanswered(look: Look) -> Observation {
     }
 }
 
-/// The loop has ended.
-struct Ended;
-
-/// How far the stream was followed: its last moment, and the events of that moment.
-#[derive(Default)]
-struct Place {
-    since: Option<EngineMs>,
-    told: Vec<EngineEvent>,
-}
-
-impl Place {
-    /// Whether this event was told already: a stream opened again begins with the last moment's events.
-    fn knows(&mut self, event: &EngineEvent) -> bool {
-        if self.since != Some(event.at) {
-            if self.since.is_none_or(|since| since < event.at) {
-                self.since = Some(event.at);
-                self.told.clear();
-            }
-        } else if self.told.contains(event) {
-            return true;
-        }
-        if self.since == Some(event.at) && self.told.len() < MOST_AT_A_TIME {
-            self.told.push(event.clone());
-        }
-        false
-    }
-}
-
-/// Opens the stream and follows it to its end. Says whether it could be opened.
-async fn follow_once(
-    engine: &dyn Engine,
-    events: &mpsc::Sender<Observation>,
-    place: &mut Place,
-) -> Result<bool, Ended> {
-    let (opened, failure) = match within(OPEN_EVENTS_WITHIN, engine.events(place.since)).await {
-        Ok(stream) => {
-            events.send(Observation::EventsOpened).await.map_err(|_| Ended)?;
-            (true, follow(stream, events, place).await?)
-        }
-        Err(failure) => (false, failure),
-    };
-    events.send(Observation::EventsLost(failure)).await.map_err(|_| Ended)?;
-    Ok(opened)
-}
-
-async fn follow(
-    mut stream: Box<dyn EventStream>,
-    events: &mpsc::Sender<Observation>,
-    place: &mut Place,
-) -> Result<LookFailure, Ended> {
-    loop {
-        let event = match stream.next().await {
-            Ok(event) if place.knows(&event) => continue,
-            Ok(event) => event,
-            Err(failure) => return Ok(failure),
-        };
-        match events.try_send(Observation::Event(event)) {
-            Ok(()) => {}
-            Err(mpsc::error::TrySendError::Closed(_)) => return Err(Ended),
-            Err(mpsc::error::TrySendError::Full(_)) => {
-                return Ok(LookFailure::Local("more events than could be taken in".to_owned()));
-            }
-        }
-    }
-}
-
-async fn within<T>(
+/// The answer, or that it did not come in time.
+pub(crate) async fn within<T>(
     deadline: Duration,
     answer: impl Future<Output = Result<T, LookFailure>>,
 ) -> Result<T, LookFailure> {
