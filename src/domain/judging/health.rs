@@ -160,6 +160,10 @@ pub(crate) fn next_result_in(inspection: &Inspection) -> Option<Duration> {
         }
         None => inspection.started? + check.interval + RESULT_SLACK,
     };
+    if inspection.engine_now.since(due) > check.interval + check.timeout {
+        // It has stopped reporting: as often as it should report is often enough.
+        return Some(check.interval.max(Duration::from_secs(1)));
+    }
     let wait = Duration::from_millis(u64::try_from(due.0 - inspection.engine_now.0).unwrap_or(0));
     // Overdue results come any moment; asking more than once a second tells nobody anything sooner.
     Some(
