@@ -131,24 +131,32 @@ impl Domain {
         members.into_iter().flatten().filter_map(|member| self.replicas.get(member)).collect()
     }
 
-    /// Until when members that were not looked at since our start keep this service from being judged.
+    /// Until when members that were not looked at since our start keep this service from being judged. While no list came
+    /// at all, that is until one does: nobody can be looked at, and nothing is known to have changed.
     fn unseen_until(&self, name: &ServiceName) -> Option<AwakeMs> {
         let until = self.own_start + LOOKED_AT_WITHIN;
-        let unseen = |replica: &&Replica| {
-            replica.lifecycle == Lifecycle::Unseen && replica.could_not_look.is_none()
+        let members = self.members(name);
+        let unseen = |replica: &&Replica| replica.lifecycle == Lifecycle::Unseen;
+        let can_be_seen = |replica: &&Replica| replica.could_not_look.is_none();
+        let waits = if self.looking.has_listed {
+            until > self.now.awake
+                && members.iter().any(|replica| unseen(replica) && can_be_seen(replica))
+        } else {
+            members.is_empty() || members.iter().any(unseen)
         };
-        let waits = until > self.now.awake && self.members(name).iter().any(unseen);
-        (waits || (!self.looking.has_listed && until > self.now.awake)).then_some(until)
+        let again = if self.looking.has_listed { until } else { self.now.awake + LOOKED_AT_WITHIN };
+        waits.then_some(again)
     }
 
-    /// For the brake: since when it has been failing, if it is.
+    /// For the brake: when the latest of its replicas that fail began to, if any does. An old failure of one must not hide
+    /// that another has just joined what fails at once.
     fn note_onset(&mut self, name: &ServiceName) {
         let failing =
             self.members(name).into_iter().filter(|replica| replica.verdict == Verdict::Unhealthy);
         let onset = failing
             .filter_map(|replica| replica.kept.trouble.as_ref())
             .map(|trouble| trouble.onset.awake)
-            .min();
+            .max();
         let before = self.host.failing.onset.get(name).copied();
         match onset {
             Some(onset) => self.host.failing.onset.insert(name.clone(), onset),
