@@ -14,4 +14,5 @@
 mod acting;
 mod replay;
 mod rig;
+mod surroundings;
 mod telling;

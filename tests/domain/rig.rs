@@ -64,6 +64,7 @@ pub struct Container {
     pub next_check: u64,
     pub unhealthy: bool,
     pub auto_remove: bool,
+    pub address: &'static str,
     pub policy: RestartPolicy,
 }
 
@@ -267,6 +268,7 @@ impl Rig {
             next_check: 0,
             unhealthy: false,
             auto_remove: false,
+            address: "172.17.0.2",
             policy: RestartPolicy::No,
         };
         change(&mut container);
@@ -296,6 +298,18 @@ impl Rig {
     /// What was under way never arrives.
     pub fn forget_queue(&mut self) {
         self.queue.clear();
+    }
+
+    /// The config is read again, and says this now.
+    pub fn reload(&mut self, policy: Policy) {
+        self.policy = policy.clone();
+        self.put(1, Observation::PolicyLoaded(Arc::new(policy)));
+    }
+
+    /// Where the prober was last told to find each target.
+    pub fn watched_at(&self) -> Vec<String> {
+        let addresses = self.watches.values().filter_map(|(watch, _)| watch.address);
+        addresses.map(|address| address.to_string()).collect()
     }
 
     /// Somebody does something to a container.
@@ -679,7 +693,7 @@ fn inspection(container: &Container, now: u64) -> Inspection {
         restart_policy: container.policy,
         auto_remove: container.auto_remove,
         stop_timeout: None,
-        addresses: vec![("bridge".to_owned(), "172.17.0.2".parse().unwrap())],
+        addresses: vec![("bridge".to_owned(), container.address.parse().unwrap())],
         network_parent: None,
         pid: Some(4242),
     }

@@ -1,0 +1,320 @@
+//! What happens around a replica: its address moves, the config is read again, the engine and the disk have their days.
+
+use crate::rig::*;
+use defib::domain::{
+    effect::Primitive,
+    judging::verdict::Verdict,
+    message::{MessageKind, Severity},
+    name::SinkName,
+    observation::{ContainerState, DeliveryOutcome, EventAction, LookFailure, Observation},
+    policy::{RestartMode, ServicePolicy, SinkPolicy},
+    record::Decision,
+};
+
+fn never(name: &str) -> ServicePolicy {
+    ServicePolicy { restart: RestartMode::Never, ..probed(name) }
+}
+
+fn kinds(rig: &Rig) -> Vec<MessageKind> {
+    rig.told().into_iter().map(|(kind, ..)| kind).collect()
+}
+
+#[test]
+fn a_container_that_moved_to_another_address_is_probed_there() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.containers.get_mut("web").unwrap().address = "172.18.0.9";
+    let id = rig.containers["web"].id.clone();
+    rig.event(&id, "web", EventAction::Updated);
+    rig.run(seconds(1));
+    assert_eq!(rig.watched_at(), ["172.18.0.9"]);
+}
+
+#[test]
+fn a_cut_event_stream_is_no_start_of_the_engine_and_asks_for_one_list() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    let lists = rig.lists;
+    for n in 0..20 {
+        rig.put(
+            n,
+            Observation::EventsLost(LookFailure::Unreachable("the stream ended".to_owned())),
+        );
+    }
+    rig.run(seconds(1));
+    assert!(rig.lists - lists <= 2, "{} lists", rig.lists - lists);
+    rig.put(1, Observation::EventsOpened);
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(40));
+    assert!(
+        rig.acts.iter().any(|(_, order)| matches!(order.primitive, Primitive::Restart { .. })),
+        "{:?}",
+        rig.holds()
+    );
+}
+
+#[test]
+fn an_engine_that_was_away_settles_when_it_is_back() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.engine_works = false;
+    rig.run(seconds(30));
+    rig.engine_works = true;
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(200));
+    assert!(rig.acts.is_empty());
+    assert!(rig.holds().contains(&"settling_engine_start"), "{:?}", rig.holds());
+}
+
+#[test]
+fn a_list_that_is_late_removes_nobody() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    let empty = defib::domain::observation::Listing { containers: Vec::new(), undecodable: 0 };
+    rig.put(1, Observation::Listed(empty));
+    rig.run(std::time::Duration::from_millis(100));
+    assert_eq!(rig.view().replicas[0].verdict, Verdict::Healthy);
+    rig.run(seconds(120));
+    assert!(rig.sent.is_empty(), "{:?}", rig.told());
+}
+
+#[test]
+fn checks_that_could_not_run_are_not_in_the_count_though_the_engine_counts_them() {
+    let mut rig = Rig::new(policy(vec![service("web")]));
+    rig.add_with("web", |container| {
+        container.healthcheck = Some(healthcheck());
+        container.behaviour = Behaviour::CannotLook;
+    });
+    rig.run(seconds(300));
+    let container = rig.containers.get_mut("web").unwrap();
+    assert!(container.streak > 50);
+    // One real failure among them.
+    container.behaviour = Behaviour::Hangs;
+    rig.run(seconds(5));
+    rig.behave("web", Behaviour::CannotLook);
+    rig.run(seconds(300));
+    assert!(rig.acts.is_empty(), "{:?}", rig.acts);
+}
+
+#[test]
+fn switching_the_brake_off_lets_restarts_go() {
+    let services: Vec<_> = (0..6).map(|n| probed(&format!("s{n}-"))).collect();
+    let mut rig = Rig::new(policy(services.clone()));
+    for n in 0..6 {
+        rig.add(&format!("s{n}-web"));
+    }
+    rig.run(seconds(90));
+    for n in 0..6 {
+        rig.behave(&format!("s{n}-web"), Behaviour::Hangs);
+    }
+    rig.run(seconds(50));
+    assert!(rig.acts.is_empty() && rig.view().brake);
+    let mut without = policy(services);
+    without.limits.brake = None;
+    rig.reload(without);
+    rig.run(seconds(20));
+    assert!(!rig.view().brake && !rig.acts.is_empty());
+}
+
+#[test]
+fn a_failing_probe_that_is_taken_out_of_the_config_ends_its_trouble() {
+    let mut rig = Rig::new(policy(vec![never("web")]));
+    rig.add_with("web", |container| container.healthcheck = Some(healthcheck()));
+    rig.run(seconds(90));
+    rig.behave("web", Behaviour::Answers(404));
+    rig.run(seconds(60));
+    rig.reload(policy(vec![ServicePolicy { probes: Vec::new(), ..never("web") }]));
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(700));
+    assert_eq!(rig.view().replicas[0].verdict, Verdict::Healthy);
+    assert_eq!(kinds(&rig).last(), Some(&MessageKind::Resolved), "{:?}", rig.told());
+}
+
+#[test]
+fn what_is_no_longer_configured_closes_its_incidents_also_when_that_happened_while_defib_was_away()
+{
+    for away in [false, true] {
+        let mut rig = Rig::new(policy(vec![never("web")]));
+        rig.add("web");
+        rig.run(seconds(90));
+        rig.behave("web", Behaviour::Hangs);
+        rig.run(seconds(60));
+        let nothing = policy(Vec::new());
+        if away {
+            rig.policy = nothing;
+            rig.crash();
+        } else {
+            rig.reload(nothing);
+        }
+        rig.run(seconds(120));
+        assert_eq!(kinds(&rig), [MessageKind::Opened, MessageKind::Resolved], "away: {away}");
+    }
+}
+
+#[test]
+fn a_restart_of_defib_while_it_is_well_again_tells_of_no_relapse() {
+    let mut rig = Rig::new(policy(vec![never("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(40));
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(60));
+    rig.crash();
+    rig.run(seconds(120));
+    assert_eq!(kinds(&rig), [MessageKind::Opened, MessageKind::Recovered]);
+}
+
+#[test]
+fn a_restart_of_defib_resolves_nothing_that_still_stands() {
+    // Never passed, stopped by hand, and an engine that does not answer.
+    let mut rig = Rig::new(policy(vec![never("web"), never("db")]));
+    rig.add("web").behaviour = Behaviour::Answers(503);
+    rig.add("db");
+    rig.run(seconds(90));
+    rig.by_hand(
+        "db",
+        ContainerState::Exited,
+        &[
+            EventAction::Killed { signal: Some(15) },
+            EventAction::Died { exit_code: Some(143) },
+            EventAction::Stopped,
+        ],
+    );
+    rig.run(seconds(700));
+    let before = rig.sent.len();
+    assert_eq!(before, 2, "{:?}", rig.told());
+    rig.crash();
+    rig.run(seconds(120));
+    assert_eq!(rig.sent.len(), before, "{:?}", rig.told());
+    rig.engine_works = false;
+    rig.run(seconds(120));
+    assert_eq!(rig.sent.len(), before + 1);
+    rig.crash();
+    rig.run(seconds(120));
+    assert_eq!(rig.sent.len(), before + 1, "{:?}", rig.told());
+}
+
+#[test]
+fn a_thread_dump_is_no_stop_and_what_ends_later_is_down() {
+    let mut rig = Rig::new(policy(vec![never("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    let id = rig.containers["web"].id.clone();
+    for signal in [3, 15] {
+        // The second one it survives.
+        rig.event(&id, "web", EventAction::Killed { signal: Some(signal) });
+    }
+    rig.run(seconds(3600));
+    let now = rig.now;
+    let container = rig.containers.get_mut("web").unwrap();
+    (container.state, container.exit_code, container.finished) =
+        (ContainerState::Exited, Some(137), Some(now));
+    rig.event(&id, "web", EventAction::Died { exit_code: Some(137) });
+    rig.run(seconds(70));
+    assert_eq!((kinds(&rig)[0], rig.told()[0].1), (MessageKind::Opened, Severity::Page));
+}
+
+#[test]
+fn a_sink_that_was_away_from_the_config_is_told_of_the_next_incident() {
+    let one = |sinks: &[&str]| {
+        let mut policy = policy(vec![never("web")]);
+        let named = |name: &&str| SinkPolicy {
+            name: SinkName::new(*name),
+            severities: Vec::new(),
+            deadline: seconds(10),
+        };
+        policy.sinks = sinks.iter().map(named).collect();
+        policy
+    };
+    let mut rig = Rig::new(one(&["oncall", "other"]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(40));
+    rig.reload(one(&["oncall"]));
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(900));
+    rig.policy = one(&["oncall", "other"]);
+    rig.crash();
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(120));
+    let to_other = rig.sent.iter().filter(|(_, sink, message)| {
+        sink.as_str() == "other" && message.kind == MessageKind::Opened
+    });
+    assert_eq!(to_other.count(), 2, "once for each incident");
+}
+
+#[test]
+fn what_ended_while_the_disk_was_full_does_not_come_back_with_the_next_start() {
+    let mut rig = Rig::new(policy(vec![never("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(40));
+    rig.store_works = false;
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(900));
+    rig.store_works = true;
+    rig.run(seconds(60));
+    let before = rig.sent.len();
+    rig.crash();
+    rig.run(seconds(200));
+    assert_eq!(rig.sent.len(), before, "{:?}", rig.told());
+}
+
+#[test]
+fn two_lives_without_any_memory_give_no_key_twice() {
+    let mut keys = Vec::new();
+    for began in [0, 1] {
+        let mut rig = Rig::new(policy(vec![never("web")]));
+        rig.kept.clear();
+        rig.wall_offset = began * 60_000;
+        rig.crash();
+        rig.add("web");
+        rig.run(seconds(90));
+        rig.behave("web", Behaviour::Hangs);
+        rig.run(seconds(40));
+        keys.push(rig.sent[0].2.idempotency_key());
+    }
+    assert_ne!(keys[0], keys[1]);
+}
+
+#[test]
+fn what_a_sink_will_never_take_is_tried_small_once_and_then_said() {
+    let mut rig = Rig::new(policy(vec![never("web")]));
+    let outcomes = rig.sink.entry(SinkName::new("oncall")).or_default();
+    outcomes.extend(std::iter::repeat_n(DeliveryOutcome::Rejected("400".to_owned()), 2));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(600));
+    assert!(rig.sent.is_empty());
+    let undeliverable =
+        rig.decisions.iter().filter(|(_, d)| matches!(d, Decision::Undeliverable(..)));
+    assert_eq!(undeliverable.count(), 1);
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(60));
+    assert_eq!(kinds(&rig), [MessageKind::Missed], "no end of what nobody heard begin");
+}
+
+#[test]
+fn a_healthcheck_that_has_stopped_reporting_is_told_of_and_costs_few_questions() {
+    let mut rig = Rig::new(policy(vec![service("web")]));
+    rig.add_with("web", |container| container.healthcheck = Some(healthcheck()));
+    rig.run(seconds(90));
+    // Frozen: the engine runs no more checks.
+    rig.containers.get_mut("web").unwrap().next_check = u64::MAX / 2;
+    let id = rig.containers["web"].id.clone();
+    rig.run(seconds(60));
+    rig.event(&id, "web", EventAction::Updated);
+    let inspects = rig.inspects;
+    rig.run(seconds(300));
+    assert!(rig.inspects - inspects <= 70, "{} inspects", rig.inspects - inspects);
+    assert_eq!(rig.told()[0].1, Severity::Ticket, "{:?}", rig.told());
+    assert!(rig.acts.is_empty());
+}
