@@ -5,7 +5,7 @@
 //!
 //! 1. [`docker`] (lists, looks, events) and [`probe`] (samples) make observations; so do the answers of everything below.
 //! 2. [`daemon`] takes what came in, turn by turn, through the lanes of `turn`; `events` keeps the event stream open.
-//! 3. [`domain`] decides: pure, without clock or I/O. Read `domain/mod.rs` first, then `domain/replicas.rs`.
+//! 3. [`domain`] decides: pure, without clock or I/O. Read `domain/mod.rs` first, then `domain/replicas/mod.rs`.
 //! 4. [`store`] keeps what must outlive us; [`journal`] what was seen; [`chronicle`] says in the log what was decided.
 //! 5. [`action`] does one thing to a container, [`evidence`] reads why it failed, [`notify`] makes one delivery.
 //! 6. [`config`] says what people want; [`operator`] takes their orders while we run; [`status`] shows how things stand.

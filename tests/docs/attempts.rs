@@ -4,7 +4,6 @@ use crate::{
     domain::{
         acting::{
             attempt::{Attempt, Ending, Input, Limits, Output, Phase, Report, Rung, word},
-            budget::Spending,
             hold::Hold,
         },
         effect::Primitive,
@@ -22,13 +21,8 @@ pub fn at(awake: u64) -> Moment {
 }
 
 pub fn begun() -> Attempt {
-    let limits = Limits {
-        stop_timeout: None,
-        may_kill: true,
-        spent_before: Spending::default(),
-        own_stop: None,
-    };
-    Attempt::begin(AttemptId(1), instance("1"), at(1_000), Seq(7), limits)
+    let limits = Limits { stop_timeout: None, may_kill: true, own_stop: None };
+    Attempt::begin(AttemptId(1), instance("1"), at(1_000), limits)
 }
 
 pub fn in_phase(phase: Phase) -> Attempt {
@@ -44,7 +38,6 @@ fn phases() -> Vec<(&'static str, Attempt)> {
     let mut second = in_phase(Phase::Intent { rung: Rung::Kill, seq: Seq(7) });
     second.outcomes.push("restart: the stop did not end it".to_owned());
     vec![
-        ("`Spent`", in_phase(Phase::Spent { seq: Seq(7) })),
         ("`Evidence`", in_phase(Phase::Evidence)),
         ("`Inspecting`", in_phase(Phase::Inspecting)),
         ("`Intent`, first rung", in_phase(Phase::Intent { rung, seq: Seq(7) })),
@@ -107,7 +100,7 @@ pub fn by_input() -> String {
 pub fn by_crash() -> String {
     let rows: Vec<Vec<String>> = phases()
         .into_iter()
-        .filter(|(said, _)| *said != "`Intent`, later rung")
+        .filter(|(said, attempt)| !attempt.only_looked() && *said != "`Intent`, later rung")
         .map(|(said, mut attempt)| {
             let before = attempt.clone();
             let outputs = attempt.resume(at(9_000));
@@ -128,8 +121,7 @@ pub fn described(before: &Attempt, after: &Attempt, outputs: &[Output]) -> Strin
             Phase::Verifying { .. } if matches!(before.phase, Phase::Verifying { .. }) => {
                 "waits for that life".to_owned()
             }
-            Phase::Spent { .. }
-            | Phase::Evidence
+            Phase::Evidence
             | Phase::Inspecting
             | Phase::Observing { .. }
             | Phase::Verifying { .. } => format!("→ {}", code(name(&after.phase))),
@@ -137,8 +129,8 @@ pub fn described(before: &Attempt, after: &Attempt, outputs: &[Output]) -> Strin
     }
     for output in outputs {
         parts.push(match output {
-            Output::GatherEvidence => "read why it fails".to_owned(),
             Output::Inspect => "look".to_owned(),
+            Output::Pay => "pay".to_owned(),
             Output::Record => "record".to_owned(),
             Output::Act { primitive, .. } => format!("**{}**", primitive_word(*primitive)),
             Output::End(ending) => format!("ends: {}", code(ending_name(ending))),

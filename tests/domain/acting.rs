@@ -11,6 +11,7 @@ use defib::domain::{
     policy::{RestartMode, ServicePolicy},
     record::Decision,
 };
+use std::time::Duration;
 
 /// Long enough for defib's own start to have settled.
 const SETTLED: u64 = 90;
@@ -470,10 +471,12 @@ fn what_can_not_be_inspected_is_held_and_not_tried_again_and_again() {
     rig.inspects_work = false;
     rig.behave("web", Behaviour::Hangs);
     rig.run(seconds(300));
-    let spent =
-        rig.decisions.iter().filter(|(_, decision)| matches!(decision, Decision::Spent(_))).count();
+    let count = |wanted: fn(&Decision) -> bool| {
+        rig.decisions.iter().filter(|(_, decision)| wanted(decision)).count()
+    };
     assert!(rig.acts.is_empty());
-    assert_eq!(spent, 1, "{:?}", rig.holds());
+    assert_eq!(count(|decision| matches!(decision, Decision::Spent(_))), 0);
+    assert_eq!(count(|decision| matches!(decision, Decision::Ended(..))), 1, "{:?}", rig.holds());
     assert_eq!(rig.holds().last(), Some(&"could_not_look"));
     rig.inspects_work = true;
     rig.run(seconds(60));
@@ -586,4 +589,36 @@ fn a_new_life_that_ends_by_itself_after_our_restart_is_not_ours_to_start() {
         "{:?}",
         rig.told()
     );
+}
+
+#[test]
+fn what_begins_together_does_not_spend_more_than_the_host_has() {
+    let mut policy = policy(vec![probed("web"), probed("api")]);
+    policy.limits.budget.restarts = 1;
+    let mut rig = Rig::new(policy);
+    rig.add("web");
+    rig.add("api");
+    rig.run(seconds(SETTLED));
+    rig.behave("web", Behaviour::Hangs);
+    rig.behave("api", Behaviour::Hangs);
+    rig.run(seconds(120));
+    assert_eq!(restarts(&rig), 1, "{:?}", rig.decisions);
+    assert_eq!(rig.holds().last(), Some(&"host_budget_spent"));
+}
+
+#[test]
+fn an_attempt_that_only_looked_costs_nothing_though_defib_dies_in_it() {
+    let mut rig = settled(vec![probed("web")], "web");
+    rig.behave("web", Behaviour::Hangs);
+    let begun = (0..60_000).any(|_| {
+        rig.run(Duration::from_millis(1));
+        rig.view().replicas[0].in_hand
+    });
+    assert!(begun);
+    rig.crash();
+    rig.run(seconds(300));
+    assert_eq!(restarts(&rig), 1);
+    let paid =
+        rig.decisions.iter().filter(|(_, decision)| matches!(decision, Decision::Spent(_))).count();
+    assert_eq!(paid, 1);
 }

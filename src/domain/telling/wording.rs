@@ -336,6 +336,7 @@ impl Replica {
             Ending::NotCured(why) => format!("{number}: did not help: {why}"),
             Ending::NotOurs(why) => format!("{number}: {why}; left alone"),
             Ending::Refused(why) => format!("not restarted: the engine refuses: {why}"),
+            Ending::Gone if attempt.paid.is_none() => return,
             Ending::Gone => format!("{number}: it was removed meanwhile"),
             Ending::Interrupted => {
                 format!("{number}: it did not reach the engine, as far as can be seen")

@@ -2,11 +2,7 @@
 
 use super::lifecycle::Lifecycle;
 use crate::domain::{
-    acting::{
-        attempt::{Attempt, OwnStop},
-        budget::Spending,
-        hold::Hold,
-    },
+    acting::{attempt::Attempt, budget::Spending, hold::Hold, own_stop::OwnStop},
     judging::{
         streak::Streak,
         trouble::Trouble,

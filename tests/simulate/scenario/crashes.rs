@@ -28,7 +28,7 @@ pub enum CrashPoint {
     Submitted,
     /// Records are safe.
     Committed,
-    /// A restart's evidence is being gathered: it is paid for.
+    /// A restart's evidence is being gathered: nothing is paid yet.
     Evidence,
     /// An act was called for.
     ActCalled,

@@ -4,7 +4,7 @@ use super::{Scene, Shut};
 use crate::domain::{acting::hold::Hold, moment::millis};
 
 pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
-    if scene.spent_already {
+    if scene.paid_already {
         return None;
     }
     let spending = &scene.replica.kept.spending;

@@ -5,11 +5,11 @@ use crate::domain::acting::hold::Hold;
 
 pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
     let allowed = scene.replica.policy.budget.restarts;
-    let others = scene.replica.kept.spending.spent.saturating_sub(u32::from(scene.spent_already));
+    let others = scene.replica.kept.spending.spent.saturating_sub(u32::from(scene.paid_already));
     if others >= allowed {
         return Shut::because(Hold::BudgetSpent { restarts: allowed });
     }
-    if scene.spent_already {
+    if scene.paid_already {
         return None;
     }
     let host = scene.policy.limits.budget;

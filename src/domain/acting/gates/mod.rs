@@ -56,8 +56,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) cannot_record: bool,
     /// What it needs and what was not seen healthy since its trouble began.
     pub(crate) dependency_down: Option<ServiceName>,
-    /// This replica's own attempt has spent already (the gates are asked again).
-    pub(crate) spent_already: bool,
+    /// This replica's own attempt is paid for already (the gates are asked for the last time).
+    pub(crate) paid_already: bool,
     /// Only this replica may pass the brake.
     pub(crate) trial: Option<&'a ReplicaName>,
 }

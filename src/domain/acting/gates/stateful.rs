@@ -17,6 +17,6 @@ pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
     if !is_stateful(scene.replica) {
         return None;
     }
-    let others = scene.replica.kept.spending.spent.saturating_sub(u32::from(scene.spent_already));
+    let others = scene.replica.kept.spending.spent.saturating_sub(u32::from(scene.paid_already));
     if !scene.replica.listed || others >= 1 { Shut::because(Hold::Stateful) } else { None }
 }

@@ -1,0 +1,387 @@
+//! One try to heal a replica, from the look at why it fails to its end.
+//!
+//! Looking costs nothing, so nothing is paid before the gates were asked with what was just seen; then what is spent and what
+//! is intended are one record, and nothing is done before that is on disk: a crash before it forgets an attempt that did
+//! nothing, a crash after it finds it paid for. Nothing is assumed: after every rung the container is looked at.
+//! A call that did not answer is never sent again; what it did is found out. Every phase has a deadline, so an attempt
+//! always ends, and its end says what is true: cured, not cured, or given up before anything was done.
+//!
+//! Here is what an attempt is and when its phases end; `machine` is the table, `observing` what a look after a rung says.
+
+mod machine;
+mod observing;
+mod words;
+
+pub use words::word;
+
+use super::{budget::Spending, hold::Hold, own_stop::OwnStop};
+use crate::domain::{
+    durability::COMMIT_WITHIN,
+    effect::Primitive,
+    moment::{AwakeMs, EngineMs, Moment},
+    name::{AttemptId, ContainerId, Instance, Seq},
+    observation::{ActOutcome, Inspection},
+};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use words::words;
+
+/// Reading from outside why it fails may take at most so long: a person would wait no longer either.
+pub const EVIDENCE_WITHIN: Duration = Duration::from_secs(3);
+
+/// An answer may come so much later than its deadline before it is given up.
+pub const ANSWER_SLACK: Duration = Duration::from_secs(1);
+
+/// Looking right before acting may take so long.
+pub const INSPECT_WITHIN: Duration = Duration::from_secs(6);
+
+/// The engine needs up to 12 s beyond a container's stop timeout to kill it directly (moby 41352), and some to start it.
+pub const BEYOND_STOP: Duration = Duration::from_secs(22);
+
+/// Beyond its stop timeout a container that the engine was told to stop has ended after this, or never does.
+pub const STOPPED_WITHIN: Duration = Duration::from_secs(14);
+
+/// Without a stop timeout of its own a container is given this by the engine.
+pub const ENGINE_STOP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// After a rung the container is looked at this often …
+pub const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// … for this long, before what is seen is taken as final.
+pub const OBSERVE_WITHIN: Duration = Duration::from_secs(10);
+
+/// The engine starts what it restarts right after it stopped; what stands still for longer it will not start.
+pub const START_FOLLOWS_WITHIN: Duration = Duration::from_secs(4);
+
+/// One try to heal a replica.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// Its number.
+    pub id: AttemptId,
+    /// Which instance was judged.
+    pub instance: Instance,
+    /// When it began.
+    pub began: Moment,
+    /// How far it is.
+    pub phase: Phase,
+    /// When that phase began.
+    pub phase_since: Moment,
+    /// The container's own stop timeout.
+    pub stop_timeout: Duration,
+    /// The engine's clock at the look before the first rung, and before the latest: between the first and what the latest
+    /// may take lies S1's window.
+    pub intent_at: Option<(EngineMs, EngineMs)>,
+    /// What was paid for it, once it was: given back where nothing is done.
+    pub paid: Option<Paid>,
+    /// Whether it may be killed (S12).
+    pub may_kill: bool,
+    /// When it was picked up after a restart of ours, if it was: what the rung did is not known then.
+    pub resumed: Option<Moment>,
+    /// What each rung came to, in words.
+    pub outcomes: Vec<String>,
+    /// What was found from outside.
+    pub findings: Vec<String>,
+}
+
+/// A restart that was paid for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Paid {
+    /// When.
+    pub at: Moment,
+    /// What the replica had spent before.
+    pub before: Spending,
+}
+
+/// What an attempt is given on its way.
+pub(crate) struct Limits {
+    pub(crate) stop_timeout: Option<Duration>,
+    pub(crate) may_kill: bool,
+    /// Where it begins on what an earlier attempt left standing.
+    pub(crate) own_stop: Option<OwnStop>,
+}
+
+/// How far an attempt is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Phase {
+    /// Why it fails is being read from outside. Neither this phase nor the next is on disk: nothing was done or spent.
+    Evidence,
+    /// It is being looked at, right before acting.
+    Inspecting,
+    /// What is to be done is recorded in this batch, with what it costs. On disk this also stands for "being done": which of
+    /// both a crash interrupted can't be told, so it is treated as done until a look says otherwise.
+    Intent {
+        /// What.
+        rung: Rung,
+        /// Which batch.
+        seq: Seq,
+    },
+    /// The engine is at it.
+    Acting {
+        /// What.
+        rung: Rung,
+    },
+    /// What it did is being looked at.
+    Observing {
+        /// What.
+        rung: Rung,
+        /// What the engine said of it.
+        report: Report,
+    },
+    /// It runs again; whether it is well is awaited.
+    Verifying {
+        /// The new instance.
+        instance: Instance,
+        /// How long that may take.
+        within: Duration,
+    },
+}
+
+/// A step of the ladder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rung {
+    /// Stop and start, by the engine.
+    Restart,
+    /// Kill what did not stop.
+    Kill,
+    /// Start what defib itself stopped.
+    Start,
+}
+
+/// What the engine said of a rung.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Report {
+    /// It answered so.
+    Answered(ActOutcome),
+    /// Nothing, within the deadline or before a restart of ours.
+    NoAnswer,
+}
+
+/// What happens to an attempt.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Input<'a> {
+    /// Its record is on disk. `hold`: what the gates say at this moment.
+    Durable { hold: Option<Hold> },
+    /// Its record is not on disk and will not be, or not in time.
+    NotDurable,
+    /// Evidence came.
+    Evidence(Vec<String>),
+    /// It was looked at. `hold`: what the gates say to what was seen.
+    Seen { inspection: &'a Inspection, hold: Option<Hold> },
+    /// It could not be looked at.
+    Unseen(String),
+    /// It is not there any more.
+    Gone,
+    /// A rung's answer came.
+    Acted(ActOutcome),
+    /// The replica is healthy in this instance.
+    Healthy(&'a Instance),
+    /// The phase's deadline has passed.
+    TooLate,
+    /// Time passed, or something else changed.
+    Nothing,
+}
+
+/// What an attempt wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    Inspect,
+    /// Pay for it, in the batch of the record that follows.
+    Pay,
+    /// Record the phase that was entered, and ask about its batch.
+    Record,
+    Act {
+        container: ContainerId,
+        primitive: Primitive,
+        deadline: Duration,
+    },
+    End(Ending),
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ending {
+    /// Healthy again, so long after the attempt began.
+    Verified {
+        /// Milliseconds.
+        after_ms: u64,
+    },
+    /// Something was done, and it is not well.
+    NotCured(String),
+    /// Nothing was done, and nothing was spent.
+    Abandoned(Hold),
+    /// A restart of ours came between the intent and the act: nothing was done, as far as can be seen. It stays spent.
+    Interrupted,
+    /// Nothing was done: the engine refuses (403).
+    Refused(String),
+    /// It is not there any more.
+    Gone,
+    /// It stands still after our stop, or may: whose stop it was can't be proven (S1).
+    NotOurs(String),
+}
+
+impl Attempt {
+    /// Begins with reading why it fails.
+    pub(crate) fn begin(id: AttemptId, instance: Instance, now: Moment, limits: Limits) -> Self {
+        Self {
+            id,
+            instance,
+            began: now,
+            phase: Phase::Evidence,
+            phase_since: now,
+            stop_timeout: limits.stop_timeout.unwrap_or(ENGINE_STOP_TIMEOUT),
+            intent_at: limits.own_stop.map(|own| (own.first, own.latest)),
+            paid: None,
+            may_kill: limits.may_kill,
+            resumed: None,
+            outcomes: Vec::new(),
+            findings: Vec::new(),
+        }
+    }
+
+    /// Picked up after a restart of ours: what was intended may have been done.
+    pub(crate) fn resume(&mut self, now: Moment) -> Vec<Output> {
+        self.resumed = Some(now);
+        match &self.phase {
+            Phase::Evidence | Phase::Inspecting => {
+                vec![Output::End(Ending::Abandoned(Hold::Settling(super::hold::Settle::OwnStart)))]
+            }
+            Phase::Intent { rung, .. } | Phase::Acting { rung } | Phase::Observing { rung, .. } => {
+                // The phase goes on since the intent: from then on the engine may have been at it.
+                self.phase = Phase::Observing { rung: *rung, report: Report::NoAnswer };
+                vec![Output::Inspect]
+            }
+            Phase::Verifying { .. } => Vec::new(),
+        }
+    }
+
+    /// The engine is doing something on our behalf, or may be.
+    pub(crate) fn is_touching(&self) -> bool {
+        match self.phase {
+            Phase::Acting { .. } | Phase::Observing { .. } => true,
+            Phase::Evidence
+            | Phase::Inspecting
+            | Phase::Intent { .. }
+            | Phase::Verifying { .. } => false,
+        }
+    }
+
+    /// Whether it has looked and nothing more: a crash may forget it.
+    pub(crate) fn only_looked(&self) -> bool {
+        match self.phase {
+            Phase::Evidence | Phase::Inspecting => true,
+            Phase::Intent { .. }
+            | Phase::Acting { .. }
+            | Phase::Observing { .. }
+            | Phase::Verifying { .. } => false,
+        }
+    }
+
+    /// Whether something may have been done to the container already.
+    pub(crate) fn has_acted(&self) -> bool {
+        !self.outcomes.is_empty() || self.is_touching()
+    }
+
+    /// Whether what is intended is the start of what this attempt itself stopped.
+    pub(crate) fn pairs_with_own_stop(&self) -> bool {
+        match &self.phase {
+            Phase::Intent { rung: Rung::Start, .. } => !self.outcomes.is_empty(),
+            Phase::Intent { rung: Rung::Restart | Rung::Kill, .. }
+            | Phase::Evidence
+            | Phase::Inspecting
+            | Phase::Acting { .. }
+            | Phase::Observing { .. }
+            | Phase::Verifying { .. } => false,
+        }
+    }
+
+    /// When the phase is over at the latest.
+    pub(crate) fn deadline(&self) -> AwakeMs {
+        let within = match &self.phase {
+            Phase::Intent { .. } => COMMIT_WITHIN,
+            Phase::Evidence => EVIDENCE_WITHIN + ANSWER_SLACK,
+            Phase::Inspecting => INSPECT_WITHIN + ANSWER_SLACK,
+            Phase::Acting { rung } => self.act_within(*rung) + ANSWER_SLACK,
+            Phase::Observing { report, .. } => {
+                // Where nobody knows whether the call arrived, the engine may still be at the stop.
+                let stopped_by = self.phase_since.awake + self.stop_timeout + STOPPED_WITHIN;
+                return match (self.resumed, report) {
+                    (Some(resumed), _) => stopped_by.max(resumed.awake + OBSERVE_WITHIN),
+                    (None, Report::Answered(ActOutcome::Unreachable(_))) => stopped_by,
+                    (
+                        None,
+                        Report::NoAnswer
+                        | Report::Answered(
+                            ActOutcome::Done
+                            | ActOutcome::Denied(_)
+                            | ActOutcome::NoSuchContainer
+                            | ActOutcome::Failed { .. }
+                            | ActOutcome::TimedOut(_),
+                        ),
+                    ) => self.phase_since.awake + OBSERVE_WITHIN,
+                };
+            }
+            Phase::Verifying { within, .. } => *within,
+        };
+        self.phase_since.awake + within
+    }
+
+    /// Which batch is waited for.
+    pub(crate) fn waits_for(&self) -> Option<Seq> {
+        match self.phase {
+            Phase::Intent { seq, .. } => Some(seq),
+            Phase::Evidence
+            | Phase::Inspecting
+            | Phase::Acting { .. }
+            | Phase::Observing { .. }
+            | Phase::Verifying { .. } => None,
+        }
+    }
+
+    /// S1: it stands still because of our own stop, if the life that was judged ended within the intent's window by the
+    /// engine's clock.
+    pub(crate) fn is_ours(&self, inspection: &Inspection) -> bool {
+        self.own_stop().is_some_and(|own| own.explains(inspection))
+    }
+
+    /// Our own stop, where one was intended.
+    pub(crate) fn own_stop(&self) -> Option<OwnStop> {
+        let (first, latest) = self.intent_at?;
+        let started_at = self.instance.started_at.clone();
+        Some(OwnStop { first, latest, stop_timeout: self.stop_timeout, started_at })
+    }
+
+    /// One more rung is intended, at the time of this look.
+    fn renew_intent(&mut self, inspection: &Inspection) {
+        self.intent_at = self.intent_at.map(|(first, _)| (first, inspection.engine_now));
+    }
+
+    fn act_within(&self, rung: Rung) -> Duration {
+        match rung {
+            Rung::Restart => self.stop_timeout + BEYOND_STOP,
+            Rung::Kill | Rung::Start => BEYOND_STOP,
+        }
+    }
+
+    fn enter(&mut self, phase: Phase, now: Moment) {
+        self.phase = phase;
+        self.phase_since = now;
+    }
+
+    /// Nothing more is done. Where nothing was done yet, nothing was spent either.
+    fn abandon(&mut self, hold: Hold) -> Vec<Output> {
+        if self.outcomes.is_empty() {
+            vec![Output::End(Ending::Abandoned(hold))]
+        } else {
+            self.end(Ending::NotCured(format!("not carried on: {hold}")))
+        }
+    }
+
+    fn end(&self, ending: Ending) -> Vec<Output> {
+        vec![Output::End(ending)]
+    }
+}
+
+fn instance_of(inspection: &Inspection) -> Instance {
+    Instance { container: inspection.id.clone(), started_at: inspection.started_at.clone() }
+}

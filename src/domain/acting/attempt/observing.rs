@@ -1,0 +1,137 @@
+//! What a look says after a rung: whether it did what it should, and what the next rung is.
+
+use super::{
+    Attempt, Ending, LOOK_AGAIN_AFTER, Output, Phase, Report, Rung, START_FOLLOWS_WITHIN,
+    instance_of, word, words,
+};
+use crate::domain::{
+    moment::Moment,
+    name::Seq,
+    observation::{ActOutcome, ContainerState, Inspection},
+};
+use std::time::Duration;
+
+impl Attempt {
+    /// It was looked at after a rung.
+    pub(super) fn seen_after(
+        &mut self,
+        rung: Rung,
+        report: &Report,
+        inspection: &Inspection,
+        now: Moment,
+        seq: Seq,
+        verify_within: Duration,
+    ) -> Vec<Output> {
+        let final_look = self.deadline() <= now.awake + LOOK_AGAIN_AFTER;
+        let seen = instance_of(inspection);
+        match &inspection.state {
+            ContainerState::Running if seen != self.instance => {
+                self.outcomes.push(format!("{}: done", word(rung)));
+                self.enter(Phase::Verifying { instance: seen, within: verify_within }, now);
+                vec![Output::Record]
+            }
+            // By now a stop that arrived would have ended it.
+            ContainerState::Running if final_look && !has_arrived(report) => {
+                self.end(Ending::Interrupted)
+            }
+            ContainerState::Running if final_look => match (rung, self.may_kill, self.resumed) {
+                (Rung::Restart, _, Some(_)) => self.end(Ending::Interrupted),
+                // The engine says that it did it, and it did not: what is wrong there no kill makes right.
+                (Rung::Restart, _, None) if *report == Report::Answered(ActOutcome::Done) => self
+                    .end(Ending::NotCured(
+                        "the engine says that it is done, and the same life goes on".to_owned(),
+                    )),
+                (Rung::Restart, true, None) => {
+                    self.outcomes
+                        .push(format!("restart: the stop did not end it ({})", words(report)));
+                    self.renew_intent(inspection);
+                    self.enter(Phase::Intent { rung: Rung::Kill, seq }, now);
+                    vec![Output::Record]
+                }
+                (Rung::Restart, false, None) => self.end(Ending::NotCured(format!(
+                    "the stop did not end it ({}); it is not killed",
+                    words(report)
+                ))),
+                (Rung::Kill | Rung::Start, _, _) => self.end(Ending::NotCured(format!(
+                    "the {} did not end it ({})",
+                    word(rung),
+                    words(report)
+                ))),
+            },
+            ContainerState::Exited | ContainerState::Created | ContainerState::Dead
+                if self.is_ours(inspection) =>
+            {
+                let again = match rung {
+                    Rung::Restart | Rung::Kill => true,
+                    // A start that was refused is not repeated within one attempt.
+                    Rung::Start => self.resumed.is_some() && *report == Report::NoAnswer,
+                };
+                // While the engine may still be at it, its own start is awaited: that follows the stop at once.
+                let stood_for = inspection
+                    .finished
+                    .map_or(Duration::ZERO, |at| inspection.engine_now.since(at));
+                let answered = match report {
+                    Report::NoAnswer
+                    | Report::Answered(ActOutcome::TimedOut(_) | ActOutcome::Unreachable(_)) => {
+                        false
+                    }
+                    Report::Answered(
+                        ActOutcome::Done
+                        | ActOutcome::Denied(_)
+                        | ActOutcome::NoSuchContainer
+                        | ActOutcome::Failed { .. },
+                    ) => true,
+                };
+                let engine_is_done = answered || stood_for >= START_FOLLOWS_WITHIN;
+                if again && (engine_is_done || final_look) {
+                    self.outcomes.push(format!(
+                        "{}: stopped, not started ({})",
+                        word(rung),
+                        words(report)
+                    ));
+                    self.resumed = None;
+                    self.renew_intent(inspection);
+                    self.enter(Phase::Intent { rung: Rung::Start, seq }, now);
+                    vec![Output::Record]
+                } else if again || !final_look {
+                    vec![Output::Inspect]
+                } else {
+                    self.end(Ending::NotCured(format!(
+                        "stopped and could not be started ({})",
+                        words(report)
+                    )))
+                }
+            }
+            ContainerState::Exited | ContainerState::Created | ContainerState::Dead => {
+                self.end(Ending::NotOurs("stopped; can't prove that defib did it".to_owned()))
+            }
+            ContainerState::Removing => self.end(Ending::Gone),
+            ContainerState::Paused => {
+                self.end(Ending::NotCured("somebody paused it meanwhile".to_owned()))
+            }
+            ContainerState::Running | ContainerState::Restarting | ContainerState::Unknown(_) => {
+                if final_look {
+                    self.end(Ending::NotCured(format!(
+                        "still not running after the {}",
+                        word(rung)
+                    )))
+                } else {
+                    vec![Output::Inspect]
+                }
+            }
+        }
+    }
+}
+
+/// Whether it is known, or has to be taken, that a call reached the engine.
+fn has_arrived(report: &Report) -> bool {
+    match report {
+        Report::Answered(
+            ActOutcome::Unreachable(_) | ActOutcome::Denied(_) | ActOutcome::NoSuchContainer,
+        ) => false,
+        Report::NoAnswer
+        | Report::Answered(
+            ActOutcome::Done | ActOutcome::Failed { .. } | ActOutcome::TimedOut(_),
+        ) => true,
+    }
+}

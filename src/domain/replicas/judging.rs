@@ -1,0 +1,149 @@
+//! What is seen becomes a verdict, and verdicts a trouble: a bad time that begins, goes on over instances, and is over (S6).
+
+use super::probing::is_remote;
+use crate::domain::{
+    Domain,
+    judging::{
+        absence,
+        health::Reading,
+        streak::Streak,
+        trouble::Trouble,
+        verdict::{Verdict, judge},
+    },
+    record::Decision,
+    watching::{lifecycle::Lifecycle, replica::Replica},
+};
+use std::time::Duration;
+
+/// A replica that runs for so long is back: Docker resets its own backoff after the same time.
+pub(super) const BACK_AFTER: Duration = Duration::from_secs(10);
+
+impl Domain {
+    pub(super) fn judge(&mut self, replica: &mut Replica) {
+        let now = self.now;
+        let in_grace = replica.in_grace(now.awake);
+        let is_url = replica.lifecycle == Lifecycle::Remote;
+        let probes: Vec<_> = replica
+            .policy
+            .probes
+            .iter()
+            .filter(|probe| is_remote(&probe.spec) == is_url)
+            .cloned()
+            .collect();
+        let verdict = judge(&replica.lifecycle, &replica.evidence, &probes, in_grace);
+        if verdict != replica.verdict {
+            replica.verdict = verdict;
+            replica.verdict_since = now.awake;
+        }
+        replica.was_healthy |= verdict == Verdict::Healthy;
+        replica.healthy_since = match (verdict, replica.healthy_since) {
+            (Verdict::Healthy, None) => Some(now),
+            (Verdict::Healthy, since) => since,
+            // Silence is no break: what could not be looked at was not seen to fail.
+            (Verdict::Unknown, since) if replica.lifecycle.running().is_some() || is_url => since,
+            (
+                Verdict::Unknown
+                | Verdict::Starting
+                | Verdict::Degraded
+                | Verdict::Unhealthy
+                | Verdict::Stopped
+                | Verdict::Paused
+                | Verdict::Restarting
+                | Verdict::Gone,
+                _,
+            ) => None,
+        };
+        replica.kept.absent_since = match (&replica.lifecycle, replica.kept.absent_since) {
+            (Lifecycle::Running { since, .. }, Some(absent))
+                if now.awake.since(*since) < BACK_AFTER =>
+            {
+                Some(absent)
+            }
+            (Lifecycle::Running { .. } | Lifecycle::Paused { .. } | Lifecycle::Remote, _) => None,
+            (Lifecycle::Unseen | Lifecycle::Odd(_), since) => since,
+            (
+                Lifecycle::Restarting
+                | Lifecycle::Created
+                | Lifecycle::Stopped(_)
+                | Lifecycle::Gone,
+                since,
+            ) => since.or(Some(now)),
+        };
+    }
+
+    /// The bad time begins, goes on, or is over (S6).
+    pub(super) fn count_trouble(&mut self, replica: &mut Replica) {
+        let instance = replica.lifecycle.running().cloned();
+        let streaks: Vec<(String, Streak)> = failing_streaks(replica);
+        if !streaks.is_empty() && replica.kept.trouble.is_none() {
+            let (_, first) = &streaks[0];
+            let since = first.since.unwrap_or(self.now);
+            replica.kept.trouble = Some(Trouble::begin(since, first.shows.clone()));
+            let shows = first.shows.clone();
+            self.decide(
+                Some(&replica.policy.name),
+                Some(&replica.kept.name),
+                Decision::TroubleBegan { shows },
+            );
+        }
+        if let Some(trouble) = &mut replica.kept.trouble {
+            if let (Some((_, first)), true) = (streaks.first(), replica.was_healthy) {
+                trouble.onset = first.since.unwrap_or(self.now);
+                replica.was_healthy = false;
+            }
+            for (evidence, streak) in &streaks {
+                trouble.count(evidence, instance.as_ref(), streak.failures);
+                trouble.shows.clone_from(&streak.shows);
+            }
+        }
+        // What was kept stands until it was looked at: only then is there anything to put in its place.
+        if replica.lifecycle.running().is_some() || replica.lifecycle == Lifecycle::Remote {
+            replica.kept.streaks = replica
+                .evidence
+                .probes
+                .iter()
+                .filter(|(_, seen)| seen.streak.failures > 0 || seen.streak.failing)
+                .map(|(name, seen)| (name.clone(), seen.streak.clone()))
+                .collect();
+        }
+        let stands_for = replica.kept.absent_since.map(|since| self.now.awake.since(since.awake));
+        let left_standing = replica.kept.attempt.is_none()
+            && (absence::is_by_hand(replica) || absence::is_finished(replica))
+            && stands_for.is_some_and(|span| span >= replica.policy.stable_for);
+        if left_standing && replica.kept.trouble.take().is_some() {
+            // What failed is over; that it stands still is told of by itself (P8).
+            self.decide(
+                Some(&replica.policy.name),
+                Some(&replica.kept.name),
+                Decision::TroubleOver,
+            );
+        }
+        let Some(since) = replica.healthy_since else {
+            return;
+        };
+        let healthy_for = self.now.awake.since(since.awake);
+        let over = replica.kept.attempt.is_none() && healthy_for >= replica.policy.stable_for;
+        if over && replica.kept.trouble.take().is_some() {
+            self.decide(
+                Some(&replica.policy.name),
+                Some(&replica.kept.name),
+                Decision::TroubleOver,
+            );
+        }
+        replica.kept.spending.refill(healthy_for, replica.policy.budget);
+    }
+}
+
+/// Every evidence that fails and counts, by name. A probe that has never passed makes no trouble (S11): it has an incident
+/// of its own.
+fn failing_streaks(replica: &Replica) -> Vec<(String, Streak)> {
+    let health = &replica.evidence.health;
+    let by_health = (health.streak.failing && health.reading == Reading::Failing)
+        .then(|| ("healthcheck".to_owned(), health.streak.clone()));
+    let by_probes = replica.policy.probes.iter().filter_map(|probe| {
+        let seen = replica.evidence.probes.get(&probe.name)?;
+        (seen.streak.failing && seen.streak.failures > 0 && replica.has_passed(probe))
+            .then(|| (probe.name.to_string(), seen.streak.clone()))
+    });
+    by_health.into_iter().chain(by_probes).collect()
+}
