@@ -203,8 +203,8 @@ impl Domain {
             since: engaged.since,
             level: Some(Severity::Page),
             recovered: false,
+            given_up: false,
             failing: true,
-
             content,
         };
         self.set_picture(host_key(IncidentKind::Brake), Some(picture));
@@ -223,7 +223,14 @@ impl Domain {
         let content = wording::engine_unreachable(&failure.to_string());
         self.set_picture(
             key,
-            Some(Picture { since, level, recovered: false, failing: true, content }),
+            Some(Picture {
+                since,
+                level,
+                recovered: false,
+                given_up: false,
+                failing: true,
+                content,
+            }),
         );
         Some(since.awake + ENGINE_AWAY_FOR)
     }
@@ -248,6 +255,7 @@ impl Domain {
                 since,
                 level: Some(Severity::Page),
                 recovered: false,
+                given_up: false,
                 failing: true,
 
                 content,
@@ -274,7 +282,14 @@ impl Domain {
         let level = (failing_for >= TELL_AFTER).then_some(Severity::Page);
         self.set_picture(
             key,
-            Some(Picture { since, level, recovered: false, failing: true, content }),
+            Some(Picture {
+                since,
+                level,
+                recovered: false,
+                given_up: false,
+                failing: true,
+                content,
+            }),
         );
     }
 

@@ -84,6 +84,8 @@ pub enum MessageKind {
     Opened,
     /// It was a notice and is now a page.
     Raised,
+    /// No restart is left, and it is not well: defib will not try again by itself.
+    GivenUp,
     /// Well again; watched until it has stayed so.
     Recovered,
     /// Still open: a reminder (P3).

@@ -208,7 +208,8 @@ impl Domain {
                 || replica.stands_by_own_stop()
         };
         let failing = members.iter().any(fails);
-        Some(Picture { since, level, recovered, failing, content })
+        let given_up = members.iter().any(|replica| replica.is_given_up());
+        Some(Picture { since, level, recovered, given_up, failing, content })
     }
 
     /// How much one replica's trouble disturbs: nobody is woken for what is being cured (P9).
@@ -290,8 +291,8 @@ impl Domain {
             since,
             level: (down && missing && !braked).then_some(severity),
             recovered: false,
+            given_up: false,
             failing: true,
-
             content,
         })
     }
@@ -318,8 +319,8 @@ impl Domain {
             since,
             level: due.then_some(Severity::Ticket),
             recovered: false,
+            given_up: false,
             failing: true,
-
             content,
         })
     }
@@ -348,8 +349,8 @@ impl Domain {
             since,
             level: due.then_some(Severity::Ticket),
             recovered: false,
+            given_up: false,
             failing: true,
-
             content,
         })
     }
@@ -376,8 +377,8 @@ impl Domain {
             since,
             level: Some(policy.severity),
             recovered: false,
+            given_up: false,
             failing: true,
-
             content,
         })
     }
@@ -397,8 +398,8 @@ impl Domain {
             since,
             level: Some(Severity::Ticket),
             recovered: false,
+            given_up: false,
             failing: true,
-
             content,
         })
     }

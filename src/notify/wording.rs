@@ -154,7 +154,9 @@ pub fn word(message: &Message, durable: bool, tz: &TimeZone) -> Wording {
 
 fn tone(message: &Message) -> Tone {
     match message.kind {
-        MessageKind::Opened | MessageKind::Raised => Tone::New(message.severity),
+        MessageKind::Opened | MessageKind::Raised | MessageKind::GivenUp => {
+            Tone::New(message.severity)
+        }
         MessageKind::Reminder => Tone::Still(message.severity),
         MessageKind::Recovered => Tone::Recovered,
         MessageKind::Resolved => Tone::Resolved,
@@ -183,7 +185,10 @@ fn when(message: &Message, host: &str, tz: &TimeZone) -> String {
         took.map(|took| format!("{before}{took}{after}")).unwrap_or_default()
     };
     match message.kind {
-        MessageKind::Opened | MessageKind::Raised | MessageKind::Reminder => {
+        MessageKind::Opened
+        | MessageKind::Raised
+        | MessageKind::GivenUp
+        | MessageKind::Reminder => {
             format!("On {host} since {since}{}.", took(": ", " so far"))
         }
         MessageKind::Recovered => {
@@ -199,6 +204,9 @@ fn asks(message: &Message, tone: Tone, durable: bool) -> Vec<String> {
     let mut asks = Vec::new();
     match message.kind {
         MessageKind::Raised => asks.push("It was told as a notice first."),
+        MessageKind::GivenUp => {
+            asks.push("Restarts did not help and none is left: defib will not try again by itself.")
+        }
         MessageKind::Missed => {
             asks.push("Told late: this sink could not be reached while it went on.")
         }

@@ -9,7 +9,7 @@ use crate::{
 };
 
 fn story(level: Severity, stage: Stage) -> Story {
-    Story { level, stage, reminders: 0 }
+    Story { level, stage, given_up: false, reminders: 0 }
 }
 
 pub fn owed_table() -> String {
@@ -29,6 +29,7 @@ pub fn owed_table() -> String {
         let nows = [
             story(same, Failing),
             story(Page, Failing),
+            Story { given_up: true, ..story(same, Failing) },
             Story { reminders: 1, ..story(same, Failing) },
             story(same, Recovered),
             story(same, Resolved),
@@ -43,6 +44,7 @@ pub fn owed_table() -> String {
         "the sink was told",
         "now `Failing`",
         "`Failing`, as a page",
+        "`Failing`, given up",
         "`Failing`, a reminder due",
         "`Recovered`",
         "`Resolved`",

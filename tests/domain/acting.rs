@@ -94,7 +94,11 @@ fn what_never_recovers_is_restarted_with_growing_gaps_until_the_budget_is_spent_
     let told = rig.told();
     assert_eq!(told[0].0, MessageKind::Opened);
     assert_eq!((told[1].0, told[1].1), (MessageKind::Raised, Severity::Page), "{told:?}");
-    assert_eq!(told.len(), 2, "{told:?}");
+    // Given up, loudly and once, also after a restart of defib.
+    assert_eq!((told[2].0, told[2].1), (MessageKind::GivenUp, Severity::Page), "{told:?}");
+    rig.crash();
+    rig.run(seconds(300));
+    assert_eq!(rig.told().len(), 3, "{:?}", rig.told());
     let last = &rig.sent.last().unwrap().2;
     assert!(last.done.iter().any(|line| line.contains("did not help")), "{:?}", last.done);
 }

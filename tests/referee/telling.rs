@@ -258,3 +258,39 @@ fn s6_a_restart_of_ours_resolves_nothing() {
     assert_eq!(resolved_after_our_start(500, false), vec!["S6"]);
     assert_eq!(resolved_after_our_start(500, true), Vec::<&str>::new());
 }
+
+/// Restarted three times, ever more rarely, and never cured; told as a page after the first.
+fn given_up() -> Book {
+    let mut book = Book::of(vec![service("web")]);
+    book.samples(SECOND, 5 * MINUTE, "web", &pass());
+    book.turned(5 * MINUTE, "web", Condition::Failing);
+    let mut failing_since = 5 * MINUTE;
+    for restart in [315 * SECOND, 10 * MINUTE, 15 * MINUTE] {
+        book.samples(failing_since + SECOND, restart, "web", &timeout());
+        book.restart(restart, "web", false);
+        failing_since = restart + 2 * SECOND;
+    }
+    book.samples(failing_since + SECOND, 30 * MINUTE, "web", &timeout());
+    book.tell(330 * SECOND, "web", MessageKind::Opened, Severity::Page, 1);
+    book
+}
+
+#[test]
+fn p9_that_restarts_are_given_up_and_nobody_is_told_is_seen() {
+    assert_eq!(given_up().broken(30 * MINUTE), vec!["P9"]);
+}
+
+#[test]
+fn p9_that_restarts_are_given_up_is_told() {
+    let mut book = given_up();
+    book.tell(17 * MINUTE, "web", MessageKind::GivenUp, Severity::Page, 2);
+    assert_eq!(book.broken(30 * MINUTE), Vec::<&str>::new());
+}
+
+#[test]
+fn p9_giving_up_with_restarts_left_is_seen() {
+    let mut book = given_up();
+    book.tell(12 * MINUTE, "web", MessageKind::GivenUp, Severity::Page, 2);
+    book.tell(17 * MINUTE, "web", MessageKind::GivenUp, Severity::Page, 3);
+    assert_eq!(book.broken(30 * MINUTE), vec!["P9"]);
+}

@@ -244,6 +244,7 @@ impl Seen {
             .iter()
             .map(|message| match message.kind {
                 MessageKind::Opened | MessageKind::Raised => message.severity.to_string(),
+                MessageKind::GivenUp => "given up".to_owned(),
                 MessageKind::Recovered => "recovered".to_owned(),
                 MessageKind::Resolved => "resolved".to_owned(),
                 MessageKind::Reminder => "reminder".to_owned(),

@@ -39,6 +39,8 @@ pub(crate) struct Picture {
     pub(crate) level: Option<Severity>,
     /// All is well again, not for long enough yet.
     pub(crate) recovered: bool,
+    /// No restart is left for something of it that is not well.
+    pub(crate) given_up: bool,
     /// It is seen to fail now; not merely not seen to be well.
     pub(crate) failing: bool,
     pub(crate) content: Content,
@@ -104,7 +106,7 @@ impl Incident {
             since: picture.since,
             opened: now,
             ended: picture.recovered.then_some(now),
-            story: Story { level, stage, reminders: 0 },
+            story: Story { level, stage, given_up: picture.given_up, reminders: 0 },
             relapses: 0,
             content: picture.content,
         }
@@ -115,6 +117,7 @@ impl Incident {
         if let Some(level) = picture.level {
             self.story.level = self.story.level.max(level);
         }
+        self.story.given_up = picture.given_up;
         match (self.story.stage, picture.recovered) {
             (Stage::Failing, true) if self.relapses == 0 => {
                 self.story.stage = Stage::Recovered;

@@ -13,6 +13,8 @@ pub struct Story {
     pub level: Severity,
     /// How far it is.
     pub stage: Stage,
+    /// No restart is left, and it is not well.
+    pub given_up: bool,
     /// How many reminders are due (P3).
     pub reminders: u32,
 }
@@ -41,6 +43,9 @@ pub fn owed(told: Option<Story>, now: Story) -> Option<MessageKind> {
         (Stage::Failing | Stage::Recovered, Stage::Failing) if now.level > told.level => {
             Some(MessageKind::Raised)
         }
+        (Stage::Failing | Stage::Recovered, Stage::Failing) if now.given_up && !told.given_up => {
+            Some(MessageKind::GivenUp)
+        }
         (Stage::Failing, Stage::Failing) => {
             (now.reminders > told.reminders).then_some(MessageKind::Reminder)
         }
@@ -64,6 +69,7 @@ pub fn known_after(kind: MessageKind, story: Story) -> Story {
         MessageKind::Missed => Story { stage: Stage::Resolved, ..story },
         MessageKind::Opened
         | MessageKind::Raised
+        | MessageKind::GivenUp
         | MessageKind::Recovered
         | MessageKind::Reminder
         | MessageKind::Resolved => story,
@@ -75,7 +81,11 @@ mod tests {
     use super::*;
 
     fn story(level: Severity, stage: Stage) -> Story {
-        Story { level, stage, reminders: 0 }
+        Story { level, stage, given_up: false, reminders: 0 }
+    }
+
+    fn given_up(level: Severity) -> Story {
+        Story { given_up: true, ..story(level, Stage::Failing) }
     }
 
     #[test]
@@ -98,6 +108,11 @@ mod tests {
             (Some(story(Page, Recovered)), story(Page, Resolved), Some(K::Resolved)),
             (Some(story(Page, Resolved)), story(Page, Failing), Some(K::Opened)),
             (Some(story(Page, Resolved)), story(Page, Resolved), None),
+            (Some(story(Page, Failing)), given_up(Page), Some(K::GivenUp)),
+            (Some(story(Notice, Failing)), given_up(Page), Some(K::Raised)),
+            (Some(given_up(Page)), given_up(Page), None),
+            (Some(given_up(Page)), story(Page, Failing), None),
+            (Some(given_up(Page)), story(Page, Recovered), Some(K::Recovered)),
         ] {
             assert_eq!(owed(told, now), want, "{told:?} → {now:?}");
         }

@@ -7,7 +7,6 @@ use crate::domain::{
     acting::{
         attempt::{Attempt, Ending},
         brake::Engaged,
-        hold::Hold,
     },
     judging::{absence::Absence, trouble::Trouble, verdict::Verdict},
     moment::{Moment, Spoken},
@@ -87,13 +86,11 @@ enum State {
 }
 
 fn state_of(replica: &Replica) -> State {
-    let given_up = matches!(&replica.hold, Some(Hold::BudgetSpent { .. }))
-        || (matches!(&replica.hold, Some(Hold::Stateful)) && replica.kept.spending.spent > 0);
     if replica.kept.attempt.is_some() {
         State::InHand
     } else if replica.stands_by_own_stop() {
         State::StandsStill
-    } else if given_up {
+    } else if replica.is_given_up() {
         State::GivenUp
     } else {
         State::Failing

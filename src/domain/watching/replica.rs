@@ -143,6 +143,15 @@ impl Replica {
         }
     }
 
+    /// It is not well, and no restart is left for it.
+    pub(crate) fn is_given_up(&self) -> bool {
+        match &self.hold {
+            Some(Hold::BudgetSpent { .. }) => true,
+            Some(Hold::Stateful) => self.kept.spending.spent > 0,
+            Some(_) | None => false,
+        }
+    }
+
     /// S1: it stands still, and our own stop explains it.
     pub(crate) fn stands_by_own_stop(&self) -> bool {
         let stands = matches!(self.lifecycle, Lifecycle::Stopped(_) | Lifecycle::Created);

@@ -154,7 +154,10 @@ fn ends(story: &Story<'_>, sends: &[&Send<'_>], found: &mut Vec<Violation>) {
                 earlier.message.incident == send.message.incident
                     && matches!(
                         earlier.message.kind,
-                        MessageKind::Opened | MessageKind::Raised | MessageKind::Reminder
+                        MessageKind::Opened
+                            | MessageKind::Raised
+                            | MessageKind::GivenUp
+                            | MessageKind::Reminder
                     )
                     && wanted(earlier)
             })
@@ -181,7 +184,10 @@ fn ends(story: &Story<'_>, sends: &[&Send<'_>], found: &mut Vec<Violation>) {
                     });
                 }
             }
-            MessageKind::Opened | MessageKind::Raised | MessageKind::Reminder => {}
+            MessageKind::Opened
+            | MessageKind::Raised
+            | MessageKind::GivenUp
+            | MessageKind::Reminder => {}
         }
     }
 }

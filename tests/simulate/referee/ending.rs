@@ -147,6 +147,7 @@ fn must_not_end(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<Violat
             MessageKind::Resolved => service.stable_for.saturating_sub(5_000),
             MessageKind::Opened
             | MessageKind::Raised
+            | MessageKind::GivenUp
             | MessageKind::Reminder
             | MessageKind::Missed => continue,
         };

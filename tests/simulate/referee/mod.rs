@@ -12,6 +12,7 @@ mod cure;
 mod delivery;
 mod ending;
 mod evidence;
+mod giving_up;
 mod hearing;
 mod pace;
 mod permission;
@@ -45,7 +46,7 @@ impl fmt::Display for Violation {
 /// Every rule that did not hold in this run, in the order of time.
 pub fn judge(account: &Account) -> Vec<Violation> {
     let story = Story::of(account);
-    let rules: [fn(&Story<'_>) -> Vec<Violation>; 12] = [
+    let rules: [fn(&Story<'_>) -> Vec<Violation>; 13] = [
         touching::judge,
         spending::judge,
         proof::judge,
@@ -57,6 +58,7 @@ pub fn judge(account: &Account) -> Vec<Violation> {
         absence::judge,
         pace::judge,
         cure::judge,
+        giving_up::judge,
         story::judge,
     ];
     let mut found: Vec<Violation> = rules.iter().flat_map(|rule| rule(&story)).collect();
