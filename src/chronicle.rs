@@ -96,6 +96,12 @@ impl Witness for Chronicle {
             Observation::ClockStepped(by) => {
                 tracing::info!(milliseconds = by, "the wall clock was set")
             }
+            Observation::MemoryLost(why) => {
+                tracing::error!(
+                    "what was kept is damaged: {}; begun without it",
+                    why.escape_debug()
+                );
+            }
             Observation::HoldFile(present) => {
                 if *present {
                     tracing::warn!(

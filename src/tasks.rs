@@ -26,6 +26,17 @@ impl Tasks {
     }
 }
 
+/// Does what may block on a thread of the runtime's own pool for that. `None` where it panicked or the runtime ends.
+pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => Some(done),
+        Err(failure) => {
+            tracing::error!("what was to be done beside did not end: {failure}");
+            None
+        }
+    }
+}
+
 /// Starts an operating-system thread, for what blocks and cannot be made not to.
 ///
 /// # Errors

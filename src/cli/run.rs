@@ -29,7 +29,7 @@ use crate::{
         absent::AbsentStore,
         port::Store,
         problem::StoreProblem,
-        sqlite::{ANSWERS, SqliteStore},
+        sqlite::{ANSWERS, Opened, SqliteStore},
     },
     tasks::Tasks,
 };
@@ -211,14 +211,14 @@ fn open_store(
 ) -> Result<Kept, RunProblem> {
     match SqliteStore::open(dir, Arc::clone(clock), answers.clone()) {
         Ok(opened) => {
-            if let Some(aside) = &opened.damaged {
-                tracing::error!(
-                    "the state was damaged: it is kept as {}, and begun anew; budgets and open incidents of before are not known",
-                    aside.display()
-                );
-            }
             for record in &opened.undecodable {
                 tracing::error!("a record could not be read and was put aside: {record:?}");
+            }
+            if let Some(why) = lost(&opened) {
+                // Nobody reads the lane yet, and it has room: the daemon takes this first.
+                if answers.try_send(Observation::MemoryLost(why.clone())).is_err() {
+                    tracing::error!("{why}");
+                }
             }
             Ok(Kept {
                 store: Box::new(opened.store),
@@ -239,6 +239,18 @@ fn open_store(
                 last: Seq(0),
             })
         }
+    }
+}
+
+/// What of the state was damaged, in words.
+fn lost(opened: &Opened) -> Option<String> {
+    let undecodable = opened.undecodable.len();
+    match &opened.damaged {
+        Some(aside) => Some(format!("the state was damaged; it is kept as {}", aside.display())),
+        None if undecodable > 0 => Some(format!(
+            "{undecodable} records could not be read; they are kept in the state file"
+        )),
+        None => None,
     }
 }
 

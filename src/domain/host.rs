@@ -25,6 +25,9 @@ const ENGINE_AWAY_FOR: Duration = Duration::from_secs(60);
 /// After the engine refused to act it is not asked to for this long.
 const REFUSED_FOR: Duration = Duration::from_secs(10 * 60);
 
+/// That memory was lost is told for so long: by then every budget of before would have been counted anew.
+const MEMORY_LOST_FOR: Duration = Duration::from_secs(24 * 3600);
+
 /// What concerns the host as a whole.
 #[derive(Debug, Default)]
 pub struct Host {
@@ -72,13 +75,14 @@ impl Domain {
         let engine = self.tell_of_engine();
         let refused = self.tell_of_refusals();
         self.tell_of_store();
+        let lost = self.memory_lost_until();
         self.record_host();
         let budget = self
             .host
             .spending
             .next_at(self.policy.limits.budget, &self.boot_id, self.now)
             .map(|at| now + at.since(self.now.boot));
-        let deadlines = [brake, engine, refused, budget, self.durability.next_deadline()];
+        let deadlines = [brake, engine, refused, lost, budget, self.durability.next_deadline()];
         self.host.deadline = deadlines.into_iter().flatten().filter(|at| *at > now).min();
         self.host.deadline
     }
@@ -291,6 +295,29 @@ impl Domain {
                 content,
             }),
         );
+    }
+
+    /// What was kept was damaged. It can't be seen to end, so it is told of for a day, also over a restart of ours.
+    pub(super) fn memory_lost(&mut self, why: &str) {
+        let picture = Picture {
+            since: self.now,
+            level: Some(Severity::Ticket),
+            recovered: false,
+            given_up: false,
+            failing: true,
+            content: wording::memory_lost(why),
+        };
+        self.set_picture(host_key(IncidentKind::MemoryLost), Some(picture));
+    }
+
+    fn memory_lost_until(&mut self) -> Option<AwakeMs> {
+        let key = host_key(IncidentKind::MemoryLost);
+        let until = self.incidents.get(&key)?.since.awake + MEMORY_LOST_FOR;
+        if until > self.now.awake {
+            return Some(until);
+        }
+        self.set_picture(key, None);
+        None
     }
 
     /// An act was carried out: the engine does not refuse any more.

@@ -56,6 +56,8 @@ pub enum IncidentKind {
     ActionsRefused,
     /// Host: what is done can't be recorded.
     StoreFailing,
+    /// Host: what was kept was damaged, and defib began without it.
+    MemoryLost,
 }
 
 impl IncidentKind {
@@ -72,6 +74,7 @@ impl IncidentKind {
             IncidentKind::EngineUnreachable => "engine_unreachable",
             IncidentKind::ActionsRefused => "actions_refused",
             IncidentKind::StoreFailing => "store_failing",
+            IncidentKind::MemoryLost => "memory_lost",
         }
     }
 }

@@ -85,6 +85,8 @@ pub enum Observation {
     HostResumed(Duration),
     /// The wall clock was set by this many milliseconds.
     ClockStepped(i64),
+    /// At its start defib found that what it had kept was damaged, in whole or in part, and begins without it.
+    MemoryLost(String),
     /// Whether the `hold` file exists in the runtime directory.
     HoldFile(bool),
     /// A deadline of the domain has passed.

@@ -1,6 +1,6 @@
 //! Evidence from `/proc`: what the first thread is doing, and what waits in the accept queues of the container's network.
 //!
-//! Small reads of files that the kernel makes up; none of them can hang on the process they are about.
+//! Small reads of files that the kernel makes up, beside everything else, on a thread that may wait.
 //!
 //! A table of sockets is read no further than needed. The kernel makes it up row by row: first what listens, then by a walk
 //! through the table of all connections of the whole host, which takes it 2 to 10 ms even where there are none. That is
@@ -8,7 +8,7 @@
 //! until as many rows as the network has sockets by the kernel's count.
 
 use super::port::EvidenceReader;
-use crate::{docker::port::Pending, domain::name::Instance};
+use crate::{docker::port::Pending, domain::name::Instance, tasks};
 use std::{
     fs,
     io::{BufRead, BufReader},
@@ -34,11 +34,12 @@ impl EvidenceReader for ProcReader {
             let Some(pid) = pid else {
                 return Vec::new();
             };
-            let process = Path::new("/proc").join(pid.to_string());
-            let mut findings = Vec::new();
-            findings.extend(first_thread(&process));
-            findings.extend(full_queues(&process));
-            findings
+            // The kernel may keep a reader waiting for the process's own locks: nothing else may wait with it.
+            let read = tasks::blocking(move || {
+                let process = Path::new("/proc").join(pid.to_string());
+                first_thread(&process).into_iter().chain(full_queues(&process)).collect()
+            });
+            read.await.unwrap_or_else(|| vec!["the evidence could not be read".to_owned()])
         })
     }
 }

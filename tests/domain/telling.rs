@@ -4,7 +4,7 @@ use crate::rig::*;
 use defib::domain::{
     message::{MessageKind, Severity},
     name::SinkName,
-    observation::DeliveryOutcome,
+    observation::{DeliveryOutcome, Observation},
     policy::{RestartMode, ServicePolicy, SinkPolicy},
     record::Decision,
 };
@@ -188,4 +188,17 @@ fn a_wall_clock_that_jumps_changes_no_decision() {
     let still = run(0);
     assert_eq!(run(6 * 3_600_000), still);
     assert_eq!(run(-6 * 3_600_000), still);
+}
+
+#[test]
+fn that_memory_was_lost_is_told_for_a_day_and_once() {
+    let mut rig = Rig::new(policy(Vec::new()));
+    rig.put(1, Observation::MemoryLost("the state was damaged".to_owned()));
+    rig.run(seconds(120));
+    assert_eq!(rig.told().len(), 1, "{:?}", rig.told());
+    rig.crash();
+    rig.run(seconds(120));
+    assert_eq!(rig.told().len(), 1, "{:?}", rig.told());
+    rig.run(seconds(25 * 3600));
+    assert_eq!(kinds(&rig).last(), Some(&MessageKind::Resolved));
 }

@@ -313,6 +313,19 @@ pub(crate) fn store_failing(why: &str) -> Content {
     }
 }
 
+pub(crate) fn memory_lost(why: &str) -> Content {
+    Content {
+        headline: "defib's memory was damaged, and it began without it".to_owned(),
+        findings: vec![why.to_owned()],
+        done: vec![
+            "what was damaged is kept; restarts of before are not counted, and what was open before is told anew"
+                .to_owned(),
+        ],
+        next_steps: vec!["look at the disk of defib's state directory".to_owned()],
+        ..Content::default()
+    }
+}
+
 impl Replica {
     /// Notes in its trouble what an attempt came to.
     pub(crate) fn done_line(&mut self, attempt: &Attempt, ending: &Ending) {

@@ -1,0 +1,241 @@
+//! What a look at one container says: whose it is, whether it is what its replica is now, and in which instance.
+
+use crate::domain::{
+    Domain, Holder,
+    acting::attempt::Input,
+    agenda::Owner,
+    judging::{health, verdict::Evidence},
+    moment::Moment,
+    name::{ContainerId, LookId, ReplicaName},
+    observation::{ContainerState, Inspection, LookFailure},
+    watching::{
+        lifecycle::Lifecycle,
+        looking::Worth,
+        matching::{Belonging, Traits, belonging, replica_name, unlisted_policy},
+        replica::Replica,
+    },
+};
+use std::sync::Arc;
+
+impl Domain {
+    pub(super) fn inspected(
+        &mut self,
+        look: LookId,
+        container: &ContainerId,
+        answer: Result<Box<Inspection>, LookFailure>,
+    ) {
+        self.agenda.touch(Owner::Looking);
+        let failure =
+            answer.as_ref().err().filter(|failure| **failure != LookFailure::NoSuchContainer);
+        if self.looking.answered(look, container, failure, self.now.awake) == Worth::Outdated {
+            return;
+        }
+        match answer {
+            Ok(inspection) => self.seen(container, inspection),
+            Err(LookFailure::NoSuchContainer) => self.container_gone(container),
+            Err(failure) => {
+                let Some(Holder::Replica(name)) = self.containers.get(container).cloned() else {
+                    return;
+                };
+                let why = failure.to_string();
+                if let Some(replica) = self.replicas.get_mut(&name) {
+                    let since = replica.could_not_look.take().map_or(self.now, |(since, _)| since);
+                    replica.could_not_look = Some((since, why.clone()));
+                }
+                self.attempt_input(&name, Input::Unseen(why));
+                self.agenda.touch(Owner::Replica(name));
+            }
+        }
+    }
+
+    /// A container was looked at.
+    fn seen(&mut self, container: &ContainerId, inspection: Box<Inspection>) {
+        let traits = Traits {
+            name: &inspection.name,
+            image: &inspection.image,
+            labels: &inspection.labels,
+            has_healthcheck: inspection.healthcheck.is_some(),
+        };
+        let name = replica_name(&inspection.name, &inspection.labels);
+        let (policy, listed) = match belonging(&self.policy, traits) {
+            Belonging::Foreign => {
+                if self.let_go(container) {
+                    self.containers.insert(container.clone(), Holder::Foreign);
+                    return;
+                }
+                // Being acted on: it keeps what it began under.
+                let Some(replica) = self.replicas.get(&name) else {
+                    return;
+                };
+                (Arc::clone(&replica.policy), replica.listed)
+            }
+            Belonging::Listed(policy) => (policy, true),
+            Belonging::Unlisted => (unlisted_policy(&self.policy, &name), false),
+        };
+        if let Some(Holder::Replica(before)) = self.containers.get(container)
+            && *before != name
+            && !self.let_go(container)
+        {
+            return;
+        }
+        self.containers.insert(container.clone(), Holder::Replica(name.clone()));
+        let now = self.now;
+        let replica = self
+            .replicas
+            .entry(name.clone())
+            .or_insert_with(|| Replica::new(name.clone(), Arc::clone(&policy), listed, now));
+        let moved = (replica.policy.name != policy.name).then(|| replica.policy.name.clone());
+        replica.policy = policy;
+        replica.listed = listed;
+        replica.kept.service = replica.policy.name.clone();
+        if !replica.takes(container, &inspection) {
+            return;
+        }
+        replica.could_not_look = None;
+        replica.apply(&inspection, now);
+        if let Some(before) = moved {
+            self.leave_service(&before, &name);
+        }
+        self.look_again(&name);
+        self.attempt_seen(&name, &inspection);
+        self.agenda.touch(Owner::Replica(name));
+    }
+
+    /// While its health matters, the next healthcheck result is looked for when it is due.
+    fn look_again(&mut self, name: &ReplicaName) {
+        let Some(replica) = self.replicas.get(name) else {
+            return;
+        };
+        let Some(inspection) =
+            replica.inspection.as_ref().filter(|_| replica.lifecycle.running().is_some())
+        else {
+            return;
+        };
+        let matters = replica.kept.trouble.is_some()
+            || replica.kept.attempt.is_some()
+            || replica.evidence.health.reading != health::Reading::Passing
+            || inspection.health.as_ref().is_some_and(|health| health.failing_streak > 0);
+        if let Some(wait) = health::next_result_in(inspection).filter(|_| matters) {
+            let container = inspection.id.clone();
+            self.looking.want_by(&container, self.now.awake + wait);
+        }
+    }
+
+    /// A container is not there any more.
+    pub(super) fn container_gone(&mut self, container: &ContainerId) {
+        let holder = self.containers.remove(container);
+        self.looking.forget(container);
+        if let Some(Holder::Replica(name)) = holder {
+            let current = self
+                .replicas
+                .get(&name)
+                .is_some_and(|replica| replica.kept.container.as_ref() == Some(container));
+            if current {
+                if let Some(replica) = self.replicas.get_mut(&name) {
+                    replica.lifecycle = Lifecycle::Gone;
+                    replica.evidence = Evidence::default();
+                }
+                let ours = self
+                    .replicas
+                    .get(&name)
+                    .and_then(|replica| replica.kept.attempt.as_ref())
+                    .is_some_and(|attempt| attempt.instance.container == *container);
+                if ours {
+                    self.attempt_input(&name, Input::Gone);
+                }
+                self.agenda.touch(Owner::Replica(name));
+            }
+        }
+    }
+
+    /// A container does not belong to its replica any more. Where it was the replica, that is nobody's any more; one that is
+    /// being acted on stays until that has ended.
+    fn let_go(&mut self, container: &ContainerId) -> bool {
+        let Some(Holder::Replica(name)) = self.containers.get(container).cloned() else {
+            return true;
+        };
+        let Some(replica) = self.replicas.get(&name) else {
+            return true;
+        };
+        if replica.kept.container.as_ref() != Some(container) {
+            return true;
+        }
+        if replica.kept.attempt.is_some() {
+            return false;
+        }
+        if let Some(replica) = self.replicas.remove(&name) {
+            self.forget(&replica);
+        }
+        true
+    }
+}
+
+impl Replica {
+    /// Whether this container is the one that the replica is now. While a deploy re-creates it there may be two: the one
+    /// that runs is it, and of two that run the younger.
+    fn takes(&mut self, container: &ContainerId, inspection: &Inspection) -> bool {
+        let same = self.kept.container.as_ref().is_none_or(|known| known == container);
+        let old_is_over = match &self.lifecycle {
+            Lifecycle::Gone
+            | Lifecycle::Unseen
+            | Lifecycle::Stopped(_)
+            | Lifecycle::Created
+            | Lifecycle::Odd(_) => true,
+            Lifecycle::Running { .. }
+            | Lifecycle::Paused { .. }
+            | Lifecycle::Restarting
+            | Lifecycle::Remote => false,
+        };
+        let younger = match (&self.inspection, inspection.started) {
+            (Some(known), Some(started)) => known.started.is_none_or(|before| before < started),
+            (None, _) | (Some(_), None) => false,
+        };
+        let runs = inspection.state == ContainerState::Running;
+        let takes = same || old_is_over || (runs && younger);
+        if takes {
+            self.kept.container = Some(container.clone());
+        }
+        takes
+    }
+
+    /// Takes in what the engine says of it.
+    fn apply(&mut self, inspection: &Inspection, now: Moment) {
+        let before = std::mem::replace(&mut self.lifecycle, Lifecycle::of(inspection, now.awake));
+        if let Lifecycle::Running { instance, since } = &mut self.lifecycle {
+            if let Lifecycle::Running { instance: known, since: known_since } = &before
+                && known == instance
+            {
+                // Its age was taken once; the engine's whole seconds would make it jitter.
+                *since = *known_since;
+            }
+            if self.kept.instance.as_ref() != Some(instance) {
+                self.kept.instance = Some(instance.clone());
+                self.kept.streaks.clear();
+                self.evidence = Evidence::default();
+                self.fresh_after = inspection.started;
+                self.kept.stopped_by_hand = false;
+                self.kept.own_stop = None;
+            } else if matches!(before, Lifecycle::Unseen | Lifecycle::Paused { .. }) {
+                let was_paused = matches!(before, Lifecycle::Paused { .. });
+                if was_paused {
+                    self.fresh_after = Some(inspection.engine_now).max(self.fresh_after);
+                }
+                let begun = self.fresh_after.max(inspection.started);
+                self.fresh_after = begun;
+                self.restore_streaks();
+            }
+        }
+        self.evidence.health.observe(inspection, self.fresh_after, now);
+        self.inspection = Some(Box::new(inspection.clone()));
+    }
+
+    /// After a restart of ours the instance is the same, and so are its streaks.
+    pub(in crate::domain) fn restore_streaks(&mut self) {
+        for (name, streak) in &self.kept.streaks {
+            let seen = self.evidence.probes.entry(name.clone()).or_default();
+            if seen.last_evidence.is_none() {
+                seen.streak = streak.clone();
+            }
+        }
+    }
+}
