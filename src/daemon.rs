@@ -19,7 +19,7 @@ use crate::{
     },
     evidence::port::EvidenceReader,
     notify::port::Sink,
-    probe::port::Prober,
+    probe::{port::Prober, stats::Stats},
     store::port::Store,
     tasks::Tasks,
     turn::Hands,
@@ -81,6 +81,15 @@ pub struct World {
     pub seed: u64,
 }
 
+/// How things stand.
+#[derive(Debug)]
+pub struct Shown {
+    /// By the domain.
+    pub view: View,
+    /// How the prober keeps up.
+    pub probing: Stats,
+}
+
 /// An order from outside.
 pub enum Order {
     /// Take this policy, and these sinks, in place of the present ones.
@@ -91,7 +100,7 @@ pub enum Order {
         sinks: BTreeMap<SinkName, Arc<dyn Sink>>,
     },
     /// Say how things stand.
-    Show(oneshot::Sender<View>),
+    Show(oneshot::Sender<Shown>),
     /// End.
     Stop,
 }
@@ -161,7 +170,8 @@ pub async fn run(world: World) {
             None => {}
             Some(Order::Show(answer)) => {
                 // Whoever asked may be gone by now; that is theirs.
-                drop(answer.send(daemon.domain.view()));
+                let probing = daemon.hands.probing();
+                drop(answer.send(Shown { view: daemon.domain.view(), probing }));
             }
             Some(Order::Reload { policy, sinks }) => {
                 daemon.hands.replace_sinks(sinks);

@@ -20,6 +20,7 @@ use crate::{
     probe::{
         port::Prober,
         scheduler::{self, SampleReceiver, SchedulerHandle},
+        stats::Stats,
     },
     store::port::Store,
     tasks::Tasks,
@@ -117,6 +118,11 @@ impl Hands {
             samples,
             acting: BTreeMap::new(),
         }
+    }
+
+    /// How the prober keeps up.
+    pub(crate) fn probing(&self) -> Stats {
+        self.scheduler.stats()
     }
 
     /// The next observation, by the order of the lanes. May be dropped without losing one.

@@ -115,7 +115,7 @@ async fn answer(stream: UnixStream, orders: &mpsc::Sender<Order>, host: &str) ->
 }
 
 async fn ask(orders: &mpsc::Sender<Order>, host: &str) -> Option<Snapshot> {
-    let (answer, view) = oneshot::channel();
+    let (answer, shown) = oneshot::channel();
     orders.send(Order::Show(answer)).await.ok()?;
-    Some(Snapshot::of(&view.await.ok()?, host))
+    Some(Snapshot::of(&shown.await.ok()?, host))
 }

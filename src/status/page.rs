@@ -42,6 +42,18 @@ pub fn page(snapshot: &Snapshot) -> String {
     for replica in &snapshot.replicas {
         line(replica_line(replica));
     }
+    let probing = &snapshot.probing;
+    if probing.targets > 0 {
+        line(format!(
+            "  probing {}, {} of at most {} now; {} wait, lag {} (p99), {} ticks skipped",
+            probing.targets,
+            probing.in_flight,
+            probing.pool,
+            probing.queued,
+            Spoken(Duration::from_millis(probing.lag_p99_ms)),
+            probing.skipped
+        ));
+    }
     for sink in &snapshot.sinks {
         let state = match (&sink.broken, sink.proven) {
             (Some(why), _) => format!("broken: {}", clean(why)),

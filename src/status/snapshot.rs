@@ -1,6 +1,9 @@
 //! How things stand, for programs. Fields are only ever added.
 
-use crate::domain::{View, moment::millis, telling::story::Stage};
+use crate::{
+    daemon::Shown,
+    domain::{moment::millis, telling::story::Stage},
+};
 use serde::{Deserialize, Serialize};
 
 /// How things stand.
@@ -18,6 +21,8 @@ pub struct Snapshot {
     pub problems: Vec<String>,
     /// Every replica.
     pub replicas: Vec<ReplicaStatus>,
+    /// How the prober keeps up.
+    pub probing: ProbingStatus,
     /// Every open incident.
     pub incidents: Vec<IncidentStatus>,
     /// Every sink.
@@ -53,6 +58,25 @@ pub struct ReplicaStatus {
     pub could_not_look: Option<String>,
 }
 
+/// How the prober keeps up: lag is what a pool that is too small looks like.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProbingStatus {
+    /// Targets that are probed.
+    pub targets: usize,
+    /// Probes that may run at the same time.
+    pub pool: usize,
+    /// Probes that run.
+    pub in_flight: usize,
+    /// Targets that wait for a place.
+    pub queued: usize,
+    /// What 99 of 100 of the latest runs did not have to wait longer than.
+    pub lag_p99_ms: u64,
+    /// The longest wait of the latest runs.
+    pub lag_max_ms: u64,
+    /// Ticks that were skipped since the start, because a target's last probe still ran.
+    pub skipped: u64,
+}
+
 /// How an incident stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IncidentStatus {
@@ -86,8 +110,9 @@ pub struct SinkStatus {
 }
 
 impl Snapshot {
-    /// From the domain's own view.
-    pub fn of(view: &View, host: &str) -> Self {
+    /// Of how things are shown to stand.
+    pub fn of(shown: &Shown, host: &str) -> Self {
+        let Shown { view, probing } = shown;
         let mut problems = Vec::new();
         if let Some((_, why)) = &view.engine_problem {
             problems.push(format!("the container engine can't be asked: {why}"));
@@ -148,6 +173,15 @@ impl Snapshot {
                 .any(|sink| sink.proven && sink.broken.is_none()),
             problems,
             replicas: replicas.collect(),
+            probing: ProbingStatus {
+                targets: probing.targets,
+                pool: probing.pool,
+                in_flight: probing.in_flight,
+                queued: probing.queued,
+                lag_p99_ms: millis(probing.lag_p99),
+                lag_max_ms: millis(probing.lag_max),
+                skipped: probing.skipped,
+            },
             incidents: incidents.collect(),
             sinks: sinks.collect(),
         }
