@@ -12,6 +12,8 @@ mod account;
 #[path = "../simulate/referee/mod.rs"]
 mod referee;
 
+mod absence;
 mod book;
+mod ending;
 mod safety;
 mod telling;

@@ -94,7 +94,7 @@ pub enum Fact {
     /// Truth: it was thawed.
     Unpaused { container: String },
     /// Truth: it was removed.
-    Destroyed { container: String },
+    Destroyed { container: String, by: Who },
     /// Truth: it would answer differently from now on.
     Turned { container: String, condition: Condition },
     /// Truth: a healthcheck of it ended.
@@ -174,6 +174,8 @@ pub struct Sampled {
 /// What the run is judged by: the scenario's policies in the referee's own words.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
+    /// What the wall clock showed when the run began.
+    pub wall_began: i64,
     /// Every sink.
     pub sinks: Vec<String>,
     /// Every service, the unlisted containers' included.
@@ -332,7 +334,7 @@ impl fmt::Display for Entry {
             }
             Fact::Paused { container } => write!(f, "truth   {container} paused"),
             Fact::Unpaused { container } => write!(f, "truth   {container} unpaused"),
-            Fact::Destroyed { container } => write!(f, "truth   {container} removed"),
+            Fact::Destroyed { container, by } => write!(f, "truth   {container} removed by {by:?}"),
             Fact::Turned { container, condition } => {
                 write!(f, "truth   {container} is {condition:?}")
             }

@@ -106,8 +106,8 @@ fn fact(
         Happened::Unpaused { container, .. } => {
             Some(Fact::Unpaused { container: short(container) })
         }
-        Happened::Destroyed { container, .. } => {
-            Some(Fact::Destroyed { container: short(container) })
+        Happened::Destroyed { container, by } => {
+            Some(Fact::Destroyed { container: short(container), by: who(*by) })
         }
         Happened::HealthChecked { container, result, .. } => {
             let container = short(container);

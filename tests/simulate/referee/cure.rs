@@ -96,7 +96,7 @@ fn failing_since(story: &Story<'_>, service: &ServiceRule, replica: &str) -> Opt
         let probes = service
             .probes
             .iter()
-            .filter(|probe| passed_in_life(story, container.replica, &probe.name, *at))
+            .filter(|probe| story.passed_in_life(container.replica, &probe.name, *at))
             .filter_map(|probe| {
                 container.probe_streak(service, probe, lived.instance, *at, Reading::Least)
             });
@@ -107,15 +107,6 @@ fn failing_since(story: &Story<'_>, service: &ServiceRule, replica: &str) -> Opt
                 && streak.first >= born
                 && streak.verdict <= *at
         })
-    })
-}
-
-fn passed_in_life(story: &Story<'_>, replica: &str, probe: &str, at: Ms) -> bool {
-    story.containers_of(replica).iter().flat_map(|container| &container.samples).any(|shown| {
-        shown.at < at
-            && shown.what.probe == probe
-            && super::evidence::says(shown.what) == super::evidence::Says::Pass
-            && story.life_at(at).is_some_and(|life| life.holds(shown.at))
     })
 }
 

@@ -7,7 +7,7 @@ use super::{
     Violation,
     evidence::{Reading, Says, says},
     story::{Container, Send, Span, Story},
-    told::Standing,
+    told::{Standing, asked_at},
 };
 use crate::account::{Condition, Ms, ServiceRule};
 use defib::domain::{
@@ -157,7 +157,8 @@ fn owed(story: &Story<'_>, service: &ServiceRule, trouble: Span, found: &mut Vec
             {
                 continue;
             }
-            if !open_in(story, service, sink, by, paging) {
+            let mut asked = asked_at(story, sink, by).into_iter();
+            if !asked.any(|at| open_in(story, service, sink, at, paging)) {
                 let what = if paging { "no page" } else { "no message" };
                 found.push(Violation {
                     rule: if paging { "P9" } else { "P2" },

@@ -26,6 +26,8 @@ pub struct Story<'a> {
     pub boots: Vec<Ms>,
     /// When the host slept, by the entries' time, and for how long.
     pub sleeps: Vec<(Ms, Ms)>,
+    /// When the wall clock was set, in time that never stops, and by how much.
+    pub steps: Vec<(Ms, i64)>,
     /// Every act that defib called for.
     pub acts: Vec<Act<'a>>,
     /// Every attempt at delivery.
@@ -85,6 +87,8 @@ pub struct Container<'a> {
     pub created: Ms,
     /// When it was removed.
     pub destroyed: Option<Ms>,
+    /// Who removed it.
+    pub destroyed_by: Option<Who>,
     /// What inspects told: (entry, when, in which life of defib).
     pub inspected: Vec<Shown<&'a Seen>>,
     /// What events told.
@@ -191,6 +195,7 @@ impl<'a> Story<'a> {
             lives: Vec::new(),
             boots: Vec::new(),
             sleeps: Vec::new(),
+            steps: Vec::new(),
             acts: Vec::new(),
             sends: Vec::new(),
             submits: Vec::new(),
@@ -243,7 +248,11 @@ impl<'a> Story<'a> {
                 self.container(container).pauses.push(Span { from: at, to: end });
             }
             Fact::Unpaused { container } => close(&mut self.container(container).pauses, at),
-            Fact::Destroyed { container } => self.container(container).destroyed = Some(at),
+            Fact::Destroyed { container, by } => {
+                let container = self.container(container);
+                container.destroyed = Some(at);
+                container.destroyed_by = Some(*by);
+            }
             Fact::Turned { container, condition } => {
                 self.container(container).conditions.push((at, *condition));
             }
@@ -303,8 +312,8 @@ impl<'a> Story<'a> {
             }
             Fact::Submitted { seq, .. } => self.submits.push((at, *seq)),
             Fact::Committed { seq } => self.commits.push((at, *seq)),
-            Fact::WallStepped(_)
-            | Fact::InspectFailed { .. }
+            Fact::WallStepped(by) => self.steps.push((entry.elapsed, *by)),
+            Fact::InspectFailed { .. }
             | Fact::Listed { .. }
             | Fact::RecordsRefused { .. }
             | Fact::Decided { .. } => {}
@@ -350,6 +359,45 @@ impl<'a> Story<'a> {
     /// The life of defib that this moment lies in.
     pub fn life_at(&self, at: Ms) -> Option<Span> {
         self.lives.iter().copied().find(|life| life.holds(at))
+    }
+
+    /// When the wall clock showed this, the last time up to a moment of time that never stops; `None`: it never did.
+    pub fn when(&self, wall: i64, until: Ms) -> Option<Ms> {
+        let mut until = until;
+        let before: Vec<(Ms, i64)> =
+            self.steps.iter().copied().filter(|step| step.0 <= until).collect();
+        for number in (0..=before.len()).rev() {
+            let (earlier, _) = before.split_at(number);
+            let from = earlier.last().map_or(0, |step| step.0);
+            let set: i64 = earlier.iter().map(|step| step.1).sum();
+            let elapsed = Ms::try_from(wall - self.rules.wall_began - set).ok();
+            if let Some(elapsed) = elapsed.filter(|at| (from..=until).contains(at)) {
+                return Some(self.awake(elapsed));
+            }
+            until = from;
+        }
+        None
+    }
+
+    /// A moment of time that never stops, in time that stops while the host sleeps.
+    fn awake(&self, elapsed: Ms) -> Ms {
+        let mut slept = 0;
+        for (at, span) in &self.sleeps {
+            if elapsed <= at + slept {
+                break;
+            }
+            if elapsed < at + slept + span {
+                return *at;
+            }
+            slept += span;
+        }
+        elapsed - slept
+    }
+
+    /// When a message was decided: it may have waited for its sink since, or for the next life of defib. What can't be told
+    /// from the wall clock counts from when it was sent.
+    pub fn decided(&self, send: &Send<'_>) -> Ms {
+        self.when(send.message.decided.0, send.elapsed).unwrap_or(send.at).min(send.at)
     }
 
     /// Whether defib lived through all of this, saw the engine all the time, and could write.

@@ -4,6 +4,7 @@ use super::SINKS;
 use crate::{
     account::{HealthcheckRule, Ms, ProbeRule, Rules, ServiceRule},
     random::Random,
+    time::WALL_MS,
 };
 use defib::{
     docker::simulated::script::ContainerScript,
@@ -70,6 +71,7 @@ pub fn draw(random: &mut Random) -> House {
     let never_act = random.percent(3);
     House {
         rules: Rules {
+            wall_began: WALL_MS,
             sinks: SINKS.iter().map(|name| (*name).to_owned()).collect(),
             services: rules,
             max_concurrent: limits.max_concurrent as usize,
