@@ -15,5 +15,6 @@ mod referee;
 mod absence;
 mod book;
 mod ending;
+mod operator;
 mod safety;
 mod telling;

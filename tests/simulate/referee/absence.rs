@@ -167,7 +167,7 @@ fn owed(
     let by = begins + after + SLACK_MS + story.rules.list_every;
     let window = Span { from: begins.saturating_sub(10_000).max(life.from), to: by };
     let slept = story.sleeps.iter().any(|sleep| window.holds(sleep.0));
-    if by > absent.to || slept || !story.unhindered(window) {
+    if by > absent.to || slept || story.is_removed(service, by) || !story.unhindered(window) {
         return;
     }
     for sink in &story.rules.sinks {
@@ -287,6 +287,9 @@ fn over_too_soon(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<Viola
     }
     for send in about_down(story, service, MessageKind::Resolved) {
         let decided = story.decided(send);
+        if story.is_removed(service, decided) {
+            continue;
+        }
         let missed = service.replicas.iter().find(|replica| {
             absences(story, replica).iter().any(|absence| {
                 let known = Span { from: absence.span.from, to: decided + 1 };

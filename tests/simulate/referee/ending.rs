@@ -30,15 +30,19 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
             must_end(story, service, sink, &mut found);
         }
         must_not_end(story, service, &mut found);
-        ended_by_our_start(story, service, &mut found);
+        ended_by_ourselves(story, service, &mut found);
+        begun_without_config(story, service, &mut found);
     }
     found
 }
 
-/// S6: a restart of ours resolves nothing. What is called over right after it must have changed since it was told of. Judged
-/// by when it was decided: what is owed since before our start, to a sink that did not take it then, is sent after it.
-fn ended_by_our_start(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<Violation>) {
-    let first = story.lives.first().map_or(0, |life| life.from);
+/// S6: a restart or a reload of ours resolves nothing. What is called over right after it must have changed since it was told
+/// of. Judged by when it was decided: what is owed since before our start, to a sink that did not take it then, is sent
+/// after it.
+fn ended_by_ourselves(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<Violation>) {
+    let starts = story.lives.iter().skip(1).map(|life| (life.from, "defib was restarted"));
+    let reloads = story.reloads.iter().map(|at| (*at, "the config was read again"));
+    let ourselves: Vec<(Ms, &str)> = starts.chain(reloads).collect();
     for (index, send) in story.sends.iter().enumerate() {
         let ends = matches!(
             send.message.kind,
@@ -46,8 +50,12 @@ fn ended_by_our_start(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<
         );
         let ours = send.message.service.as_ref().is_some_and(|name| name.as_str() == service.name);
         let decided = story.decided(send);
-        let born = story.life_at(decided).map_or(decided, |life| life.from);
-        if !ends || !ours || decided - born > JUST_STARTED_MS || born == first {
+        let just = Span { from: decided.saturating_sub(JUST_STARTED_MS), to: decided + 1 };
+        let Some((born, what)) = ourselves.iter().rev().find(|(at, _)| just.holds(*at)).copied()
+        else {
+            continue;
+        };
+        if !ends || !ours || story.is_removed(service, decided) {
             continue;
         }
         let begun = story.sends[..index].iter().find(|earlier| {
@@ -68,7 +76,7 @@ fn ended_by_our_start(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<
                 rule: "S6",
                 at: send.at,
                 what: format!(
-                    "{} is told {:?} of {}, and nothing has changed but that defib was restarted",
+                    "{} is told {:?} of {}, and nothing has changed but that {what}",
                     send.sink, send.message.kind, send.message.key
                 ),
             });
@@ -107,9 +115,41 @@ fn about<'s>(story: &'s Story<'_>, service: &'s ServiceRule) -> impl Iterator<It
     })
 }
 
+/// What a removed service may still be told of: that what was under way when it was removed did not help.
+fn begun_without_config(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<Violation>) {
+    let Some(removed) = story.removed.get(service.name.as_str()) else { return };
+    for send in story.sends.iter() {
+        let begins = matches!(
+            send.message.kind,
+            MessageKind::Opened | MessageKind::Raised | MessageKind::Reminder
+        );
+        let ours = send.message.service.as_ref().is_some_and(|name| name.as_str() == service.name);
+        if begins && ours && story.decided(send) > removed + service.longest_attempt() {
+            found.push(Violation {
+                rule: "P3",
+                at: send.at,
+                what: format!(
+                    "{} is told {:?} of {}, which is no longer configured",
+                    send.sink, send.message.kind, send.message.key
+                ),
+            });
+        }
+    }
+}
+
 fn must_end(story: &Story<'_>, service: &ServiceRule, sink: &str, found: &mut Vec<Violation>) {
+    let removed = story.removed.get(service.name.as_str()).copied();
     let mut standing: BTreeMap<&str, Standing> = BTreeMap::new();
-    let told = about(story, service).filter(|send| send.sink == sink && send.landed.is_some());
+    // What is no longer configured is over, whatever it was.
+    let told = story.sends.iter().filter(|send| {
+        send.message.service.as_ref().is_some_and(|name| name.as_str() == service.name)
+            && (removed.is_some()
+                || matches!(
+                    send.message.incident_kind,
+                    IncidentKind::Unhealthy | IncidentKind::Down
+                ))
+    });
+    let told = told.filter(|send| send.sink == sink && send.landed.is_some());
     for send in told.filter(|send| is_kept(story, send)) {
         let known = standing.entry(&send.message.key).or_insert(Standing::Closed);
         *known = known.after(send.message);
@@ -118,10 +158,16 @@ fn must_end(story: &Story<'_>, service: &ServiceRule, sink: &str, found: &mut Ve
     else {
         return;
     };
-    let Some(well_since) = all_well_since(story, service) else { return };
-    let needed = service.stable_for + service.slowest_verdict() + ENDED_WITHIN_MS;
+    let (over_since, needed) = match removed {
+        Some(removed) => (Some(removed), service.longest_attempt() + ENDED_WITHIN_MS),
+        None => (
+            all_well_since(story, service),
+            service.stable_for + service.slowest_verdict() + ENDED_WITHIN_MS,
+        ),
+    };
+    let Some(over_since) = over_since else { return };
     let life = story.life_at(story.end.saturating_sub(1)).map_or(story.end, |life| life.from);
-    let owed_from = well_since.max(life);
+    let owed_from = over_since.max(life);
     let owed = owed_from + needed <= story.end
         && story.unhindered(Span { from: owed_from, to: story.end })
         && story.sink_fine(
@@ -178,7 +224,10 @@ fn must_not_end(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<Violat
         let key = send.message.idempotency_key();
         let first = !judged.contains(&key);
         judged.push(key);
-        if !first || send.message.incident_kind != IncidentKind::Unhealthy {
+        if !first
+            || send.message.incident_kind != IncidentKind::Unhealthy
+            || story.is_removed(service, story.decided(send))
+        {
             continue;
         }
         let waited = !story.sink_fine(

@@ -62,10 +62,19 @@ pub struct Streak {
     pub first: Ms,
     /// When it amounted to a verdict.
     pub verdict: Ms,
+    /// Since when it counts as failing for a threshold by time: what defib can't know before it is told begins then.
+    pub since: Ms,
     /// How many failures.
     pub count: u32,
     /// Whether a restart can cure it.
     pub curable: bool,
+}
+
+impl Streak {
+    /// Whether it has reached a threshold by this moment: so many failures, or failing for so long.
+    pub fn reached(&self, failures: u32, span: Option<Ms>, at: Ms) -> bool {
+        self.count >= failures || span.is_some_and(|span| at >= self.since.saturating_add(span))
+    }
 }
 
 impl Container<'_> {
@@ -108,6 +117,7 @@ impl Container<'_> {
                     let streak = streak.get_or_insert(Streak {
                         first: shown.at,
                         verdict: Ms::MAX,
+                        since: shown.at,
                         count: 0,
                         curable: reading == Reading::Least,
                     });
@@ -148,6 +158,7 @@ impl Container<'_> {
                     let streak = streak.get_or_insert(Streak {
                         first: *at,
                         verdict: Ms::MAX,
+                        since: *at,
                         count: 0,
                         curable: true,
                     });
@@ -173,6 +184,7 @@ impl Container<'_> {
             }
             Reading::Least => {
                 streak.verdict = told?.at;
+                streak.since = streak.verdict;
                 Some(streak)
             }
         }

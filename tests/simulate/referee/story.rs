@@ -36,6 +36,14 @@ pub struct Story<'a> {
     pub submits: Vec<(Ms, u64)>,
     /// When records were safe.
     pub commits: Vec<(Ms, u64)>,
+    /// When the `hold` file existed.
+    pub holds: Vec<Span>,
+    /// When the config was read again.
+    pub reloads: Vec<Ms>,
+    /// Services that the config does not name any more, and since when.
+    pub removed: BTreeMap<&'a str, Ms>,
+    /// Since when the config says that nothing on this host is acted on, where it has come to say so.
+    pub hands_off_from: Option<Ms>,
     /// When looking at the engine did not work.
     pub engine_bad: Vec<Span>,
     /// When the store did not work.
@@ -200,6 +208,10 @@ impl<'a> Story<'a> {
             sends: Vec::new(),
             submits: Vec::new(),
             commits: Vec::new(),
+            holds: Vec::new(),
+            reloads: Vec::new(),
+            removed: BTreeMap::new(),
+            hands_off_from: None,
             engine_bad: Vec::new(),
             store_bad: Vec::new(),
             sinks_bad: BTreeMap::new(),
@@ -225,6 +237,12 @@ impl<'a> Story<'a> {
             Fact::DefibStarted => self.lives.push(Span { from: at, to: end }),
             Fact::DefibCrashed(_) => close(&mut self.lives, at),
             Fact::HostBooted => self.boots.push(at),
+            Fact::HoldFile { exists } => turn(&mut self.holds, at, end, !exists),
+            Fact::Reloaded { removed, hands_off } => {
+                self.reloads.push(at);
+                self.removed.extend(removed.iter().map(|name| (name.as_str(), at)));
+                self.hands_off_from = self.hands_off_from.or(hands_off.then_some(at));
+            }
             Fact::HostSlept(ms) => self.sleeps.push((at, *ms)),
             Fact::Created { container, replica } => {
                 let made = self.containers.entry(container).or_default();
@@ -354,6 +372,11 @@ impl<'a> Story<'a> {
             self.containers.values().filter(|container| container.replica == replica).collect();
         found.sort_by_key(|container| container.created);
         found
+    }
+
+    /// Whether the config did not name a service any more at this moment.
+    pub fn is_removed(&self, service: &ServiceRule, at: Ms) -> bool {
+        self.removed.get(service.name.as_str()).is_some_and(|from| *from <= at)
     }
 
     /// The life of defib that this moment lies in.
