@@ -53,6 +53,17 @@ pub fn service(name: &str) -> ServiceRule {
     }
 }
 
+/// A service that may not be restarted and hangs for good at one minute.
+pub fn fails_for_good() -> Book {
+    let mut watched = service("web");
+    watched.may_act = false;
+    let mut book = Book::of(vec![watched]);
+    book.samples(SECOND, MINUTE, "web", &pass());
+    book.turned(MINUTE, "web", Condition::Failing);
+    book.samples(61 * SECOND, 12 * MINUTE, "web", &timeout());
+    book
+}
+
 /// A healthcheck every 10 s that is unhealthy at 3.
 pub fn healthcheck() -> HealthcheckRule {
     HealthcheckRule { interval: 10 * SECOND, timeout: 2 * SECOND, start_period: 0, retries: 3 }
@@ -71,6 +82,7 @@ impl Book {
     pub fn of(services: Vec<ServiceRule>) -> Self {
         let mut book = Self {
             rules: Rules {
+                wall_began: 0,
                 sinks: vec!["a".to_owned(), "b".to_owned()],
                 services,
                 max_concurrent: 4,
@@ -242,13 +254,26 @@ impl Book {
         lands: bool,
         outcome: Option<DeliveryOutcome>,
     ) {
+        self.attempt(at, sink, message, true, lands, outcome);
+    }
+
+    /// One attempt with a message that may not be recorded.
+    pub fn attempt(
+        &mut self,
+        at: Ms,
+        sink: &str,
+        message: Message,
+        durable: bool,
+        lands: bool,
+        outcome: Option<DeliveryOutcome>,
+    ) {
         self.sends += 1;
         let send = self.sends;
         let sink = sink.to_owned();
         let now = WallMs(i64::try_from(at).unwrap_or(i64::MAX));
         let decided = if message.decided == WallMs(0) { now } else { message.decided };
         let message = Arc::new(Message { decided, ..message });
-        self.at(at, Fact::SendBegun { send, sink, message, attempt: 1, durable: true });
+        self.at(at, Fact::SendBegun { send, sink, message, attempt: 1, durable });
         if lands {
             self.at(at + 100, Fact::Landed { send });
         }

@@ -12,6 +12,9 @@ mod account;
 #[path = "../simulate/referee/mod.rs"]
 mod referee;
 
+mod absence;
 mod book;
+mod ending;
+mod operator;
 mod safety;
 mod telling;

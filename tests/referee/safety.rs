@@ -146,6 +146,26 @@ fn s3_a_sibling_after_the_first_is_well_is_right() {
     assert_eq!(two_replicas(15 * SECOND, true), Vec::<&str>::new());
 }
 
+#[test]
+fn s3_what_was_shown_to_be_well_is_verified_before_its_truth_was_looked_at() {
+    for (shown, broken) in [(true, vec![]), (false, vec!["S3"])] {
+        let mut pair = service("web");
+        pair.replicas = vec!["web/1".to_owned(), "web/2".to_owned()];
+        let mut book = Book::of(vec![pair]);
+        for replica in ["web/1", "web/2"] {
+            book.samples(SECOND, MINUTE, replica, &pass());
+            book.turned(MINUTE, replica, Condition::Failing);
+            book.samples(61 * SECOND, 76 * SECOND, replica, &timeout());
+        }
+        book.restart(75 * SECOND, "web/1", false);
+        if shown {
+            book.sample(75_400, "web/1", pass());
+        }
+        book.restart(76 * SECOND, "web/2", true);
+        assert_eq!(book.broken(77 * SECOND), broken);
+    }
+}
+
 /// A replica that never recovers, restarted so often, three minutes apart, with an end of defib in between.
 fn restarted(times: u64) -> Book {
     let mut book = hangs(MINUTE);

@@ -1,23 +1,12 @@
 //! The P rules.
 
-use crate::account::{Condition, Fact, Who};
-use crate::book::{Book, MINUTE, SECOND, message, pass, service, timeout};
+use crate::account::{Condition, Fact};
+use crate::book::{Book, MINUTE, SECOND, fails_for_good, message, pass, service, timeout};
 use defib::domain::{
     message::{IncidentKind, Message, MessageKind, Severity},
     moment::WallMs,
     observation::DeliveryOutcome,
 };
-
-/// A service that may not be restarted and hangs for good at one minute.
-fn fails_for_good() -> Book {
-    let mut watched = service("web");
-    watched.may_act = false;
-    let mut book = Book::of(vec![watched]);
-    book.samples(SECOND, MINUTE, "web", &pass());
-    book.turned(MINUTE, "web", Condition::Failing);
-    book.samples(61 * SECOND, 12 * MINUTE, "web", &timeout());
-    book
-}
 
 #[test]
 fn p2_a_trouble_that_nobody_hears_of_is_seen() {
@@ -208,55 +197,36 @@ fn p1_a_second_open_of_what_is_open_is_seen() {
     assert_eq!(book.broken(12 * MINUTE), vec!["P1"]);
 }
 
-#[test]
-fn p8_an_absence_that_nobody_hears_of_is_seen() {
-    let mut book = Book::of(vec![service("web")]);
-    book.samples(SECOND, MINUTE, "web", &pass());
-    book.died(MINUTE, "web", Who::Itself, 1);
-    assert_eq!(book.broken(5 * MINUTE), vec!["P8"]);
-}
-
-#[test]
-fn p8_a_finished_job_is_owed_nothing() {
-    let mut book = Book::of(vec![service("web")]);
-    book.samples(SECOND, MINUTE, "web", &pass());
-    book.died(MINUTE, "web", Who::Itself, 0);
-    assert_eq!(book.broken(5 * MINUTE), Vec::<&str>::new());
-}
-
-#[test]
-fn p8_told_after_a_minute_is_right_and_before_it_is_not() {
-    for (at, broken) in [(121 * SECOND, vec![]), (80 * SECOND, vec!["P8"])] {
-        let mut book = Book::of(vec![service("web")]);
-        book.samples(SECOND, MINUTE, "web", &pass());
-        book.died(MINUTE, "web", Who::Itself, 1);
-        for sink in ["a", "b"] {
-            let mut down = message("web", MessageKind::Opened, Severity::Page, 1);
-            down.incident_kind = IncidentKind::Down;
-            book.send(at, sink, down, true, Some(DeliveryOutcome::Delivered));
-        }
-        assert_eq!(book.broken(5 * MINUTE), broken);
-    }
-}
-
-/// A page of the first life, and its end told so long after the second life's start.
-fn resolved_after_our_start(after: u64, cured: bool) -> Vec<&'static str> {
+/// Much fails from 1:20 on, of which the host's incident tells until this moment, and then each by itself.
+fn handed_over(ended: u64, told: Option<u64>, cured: Option<u64>) -> Vec<&'static str> {
     let mut book = fails_for_good();
-    book.tell(85 * SECOND, "web", MessageKind::Opened, Severity::Page, 1);
-    book.crash(2 * MINUTE + SECOND, 2 * MINUTE + 3 * SECOND);
-    if cured {
-        book.turned(122 * SECOND, "web", Condition::Well);
+    for (at, kind, id) in [(80 * SECOND, MessageKind::Opened, 1), (ended, MessageKind::Resolved, 2)]
+    {
+        for sink in ["a", "b"] {
+            let mut brake = message("web", kind, Severity::Page, id);
+            brake.service = None;
+            brake.incident_kind = IncidentKind::Brake;
+            brake.key = "fleet/host/-/brake".to_owned();
+            book.send(at, sink, brake, true, Some(DeliveryOutcome::Delivered));
+        }
     }
-    let at = 2 * MINUTE + 3 * SECOND + after;
-    book.tell(at, "web", MessageKind::Resolved, Severity::Page, 2);
-    let found = book.broken(at + SECOND);
-    found.into_iter().filter(|rule| *rule == "S6").collect()
+    if let Some(told) = told {
+        book.tell(told, "web", MessageKind::Opened, Severity::Page, 3);
+    }
+    if let Some(cured) = cured {
+        book.tell(cured, "web", MessageKind::Missed, Severity::Page, 4);
+    }
+    book.broken(12 * MINUTE)
 }
 
 #[test]
-fn s6_a_restart_of_ours_resolves_nothing() {
-    assert_eq!(resolved_after_our_start(500, false), vec!["S6"]);
-    assert_eq!(resolved_after_our_start(500, true), Vec::<&str>::new());
+fn p2_what_the_host_s_incident_stood_for_is_told_right_after_it() {
+    // Five failures at 1:21, owed by 2:21.
+    assert_eq!(handed_over(140_700, Some(141_200), None), Vec::<&str>::new());
+    assert_eq!(handed_over(140_700, Some(150_000), None), vec!["P2"]);
+    assert_eq!(handed_over(140_700, None, None), vec!["P2", "P9"]);
+    // Told, and told to be over within the same seconds.
+    assert!(!handed_over(140_700, Some(141_200), Some(142_500)).contains(&"P2"));
 }
 
 /// Restarted three times, ever more rarely, and never cured; told as a page after the first.

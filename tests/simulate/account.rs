@@ -81,6 +81,11 @@ pub enum Fact {
     /// The wall clock was set by so many milliseconds.
     WallStepped(i64),
 
+    /// The `hold` file was made, or taken away.
+    HoldFile { exists: bool },
+    /// The config was read again, or is when defib starts next: a service is not in it any more, nothing may be acted on.
+    Reloaded { removed: Option<String>, hands_off: bool },
+
     /// Truth: a container was made for a replica.
     Created { container: String, replica: String },
     /// Truth: its process was started.
@@ -94,7 +99,7 @@ pub enum Fact {
     /// Truth: it was thawed.
     Unpaused { container: String },
     /// Truth: it was removed.
-    Destroyed { container: String },
+    Destroyed { container: String, by: Who },
     /// Truth: it would answer differently from now on.
     Turned { container: String, condition: Condition },
     /// Truth: a healthcheck of it ended.
@@ -174,6 +179,8 @@ pub struct Sampled {
 /// What the run is judged by: the scenario's policies in the referee's own words.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
+    /// What the wall clock showed when the run began.
+    pub wall_began: i64,
     /// Every sink.
     pub sinks: Vec<String>,
     /// Every service, the unlisted containers' included.
@@ -213,10 +220,14 @@ pub struct ServiceRule {
     pub pages: bool,
     /// Whether the first message is the page (P9).
     pub page_at_once: bool,
-    /// A person is told at so many failures.
+    /// A person is told at so many failures; `u32::MAX`: no count does.
     pub page_after: u32,
-    /// It is restarted at so many failures of one instance.
+    /// Or when it has been failing for so long.
+    pub page_after_ms: Option<Ms>,
+    /// It is restarted at so many failures of one instance; `u32::MAX`: no count does.
     pub restart_after: u32,
+    /// Or when that instance has been failing for so long.
+    pub restart_after_ms: Option<Ms>,
     /// No restart earlier than this after its verdict.
     pub settle: Ms,
     /// A new instance's failing probes do not count for so long.
@@ -281,14 +292,16 @@ impl Rules {
 impl ServiceRule {
     /// The longest that seeing it fail can take: its slowest evidence, from the first failure to the verdict.
     pub fn slowest_verdict(&self) -> Ms {
-        let probes = self.probes.iter().map(|probe| {
-            (u64::from(probe.fall.max(self.page_after)) + 1) * (probe.every + probe.timeout)
-        });
+        let by_count = if self.page_after == u32::MAX { 0 } else { self.page_after };
+        let probes = self
+            .probes
+            .iter()
+            .map(|probe| (u64::from(probe.fall.max(by_count)) + 1) * (probe.every + probe.timeout));
         let healthcheck = self.healthcheck.iter().map(|check| {
-            (u64::from(check.retries.max(self.page_after)) + 1) * (check.interval + check.timeout)
-                + 20_000
+            (u64::from(check.retries.max(by_count)) + 1) * (check.interval + check.timeout) + 20_000
         });
-        probes.chain(healthcheck).max().unwrap_or(0)
+        let by_time = self.page_after_ms.unwrap_or(0);
+        probes.chain(healthcheck).max().unwrap_or(0) + by_time
     }
 
     /// The longest that one attempt to heal it can take, from the call to the judgement whether it helped.
@@ -318,6 +331,12 @@ impl fmt::Display for Entry {
             Fact::HostBooted => write!(f, "== the host boots"),
             Fact::HostSlept(ms) => write!(f, "== the host slept for {ms} ms"),
             Fact::WallStepped(ms) => write!(f, "== the wall clock is set by {ms} ms"),
+            Fact::HoldFile { exists } => write!(f, "== the hold file exists: {exists}"),
+            Fact::Reloaded { removed, hands_off } => write!(
+                f,
+                "== the config is read again; removed: {}, never_act: {hands_off}",
+                removed.as_deref().unwrap_or("nothing")
+            ),
             Fact::Created { container, replica } => {
                 write!(f, "truth   {container} created for {replica}")
             }
@@ -332,7 +351,7 @@ impl fmt::Display for Entry {
             }
             Fact::Paused { container } => write!(f, "truth   {container} paused"),
             Fact::Unpaused { container } => write!(f, "truth   {container} unpaused"),
-            Fact::Destroyed { container } => write!(f, "truth   {container} removed"),
+            Fact::Destroyed { container, by } => write!(f, "truth   {container} removed by {by:?}"),
             Fact::Turned { container, condition } => {
                 write!(f, "truth   {container} is {condition:?}")
             }

@@ -2,7 +2,11 @@
 //! all these runs.
 
 use crate::account::{Account, Fact};
+use defib::domain::message::MessageKind;
 use std::{collections::BTreeMap, fmt};
+
+/// The first reminder's; a sink that was slow heard of it a little later.
+const HOUR_MS: u64 = 3_540_000;
 
 /// Counts, by group and what.
 #[derive(Clone, Debug, Default)]
@@ -13,7 +17,23 @@ pub struct Reach {
 impl Reach {
     /// Counts one run.
     pub fn count(&mut self, account: &Account) {
+        for service in &account.rules.services {
+            if service.page_after_ms.is_some() {
+                self.one("threshold", "page_after by time".to_owned());
+            }
+            if service.restart_after_ms.is_some() {
+                self.one("threshold", "restart_after by time".to_owned());
+            }
+        }
+        let mut opened = BTreeMap::new();
         for entry in &account.entries {
+            if let Fact::SendBegun { sink, message, .. } = &entry.fact {
+                let since = *opened.entry((sink, message.incident)).or_insert(entry.at);
+                let hour = message.kind == MessageKind::Reminder && entry.at >= since + HOUR_MS;
+                if hour {
+                    self.one("message", "Reminder after an hour".to_owned());
+                }
+            }
             match &entry.fact {
                 Fact::Decided { decision, reason, .. } => self.decided(decision, reason),
                 Fact::ActCalled { primitive, .. } => self.one("act", primitive.to_string()),
@@ -34,6 +54,15 @@ impl Reach {
                 Fact::RecordsRefused { .. } => self.one("store", "refused".to_owned()),
                 Fact::InspectFailed { failure, .. } => self.one("inspect failed", word(failure)),
                 Fact::Listed { failure: Some(failure) } => self.one("list failed", word(failure)),
+                Fact::HoldFile { exists: true } => self.one("operator", "hold file".to_owned()),
+                Fact::Reloaded { removed, hands_off } => {
+                    let what = match (removed, hands_off) {
+                        (Some(_), _) => "without a service",
+                        (None, true) => "with never_act",
+                        (None, false) => "as it was",
+                    };
+                    self.one("operator", format!("reload {what}"));
+                }
                 Fact::HostBooted => self.one("clock", "host booted".to_owned()),
                 Fact::HostSlept(_) => self.one("clock", "host slept".to_owned()),
                 Fact::WallStepped(_) => self.one("clock", "wall clock set".to_owned()),

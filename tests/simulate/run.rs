@@ -5,10 +5,9 @@ use crate::{
     ports::{
         engine::HeardEngine,
         prober::WorldProber,
-        sink::WeatherSink,
         store::{Ear, HeardStore},
     },
-    scenario::{CrashPlan, RUN_MS, Scenario},
+    scenario::{CrashPlan, Scenario},
     stage::{Pause, Stage},
     time::HostView,
     truth,
@@ -17,12 +16,14 @@ use defib::{
     clock::Clock,
     daemon::{self, World},
     docker::{port::Engine, port::Pending, simulated::engine::SimulatedEngine},
-    domain::name::{Instance, SinkName},
+    domain::name::Instance,
     evidence::port::EvidenceReader,
-    notify::port::Sink,
     tasks::Tasks,
 };
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 use tokio::{
     runtime::{Builder, Handle},
     sync::mpsc,
@@ -30,6 +31,9 @@ use tokio::{
 
 /// Answers of the store that may wait.
 const ANSWERS: usize = 1024;
+
+/// Orders that may wait.
+const ORDERS: usize = 4;
 
 /// How a life ended.
 enum Ending {
@@ -64,7 +68,7 @@ pub fn run(scenario: &Scenario) -> Result<Account, String> {
             }
         };
         let back: Ms = stage.time.now() + down_for;
-        if back >= RUN_MS || stage.play_alone(back) == Some(Pause::End) {
+        if back >= scenario.run_ms || stage.play_alone(back) == Some(Pause::End) {
             break;
         }
     }
@@ -82,7 +86,8 @@ fn live(scenario: &Scenario, stage: &mut Stage, plan: Option<CrashPlan>) -> Resu
         stage.time.life_begins();
         stage.recorder.life_begins(plan);
         let tasks = Tasks::on(Handle::current());
-        let (orders, outside) = mpsc::channel(1);
+        let (orders, outside) = mpsc::channel(ORDERS);
+        stage.orders = Some(orders);
         let daemon = daemon::run(world(scenario, stage, &tasks, outside)?);
         let recorder = Arc::clone(&stage.recorder);
         let ending = tokio::select! {
@@ -91,7 +96,7 @@ fn live(scenario: &Scenario, stage: &mut Stage, plan: Option<CrashPlan>) -> Resu
             pause = stage.play() => Ending::Paused(pause),
             () = daemon => Ending::Returned,
         };
-        drop(orders);
+        stage.orders = None;
         stage.time.life_ends();
         Ok::<Ending, String>(ending)
     })?;
@@ -115,15 +120,7 @@ fn world(
     let recorder = &stage.recorder;
     let engine = SimulatedEngine::new(Arc::clone(&stage.world), Arc::clone(&stage.faults));
     let engine: Arc<dyn Engine> = Arc::new(HeardEngine { engine, recorder: Arc::clone(recorder) });
-    let sinks: BTreeMap<SinkName, Arc<dyn Sink>> = stage
-        .sinks
-        .iter()
-        .map(|(&name, mood)| {
-            let (mood, recorder) = (Arc::clone(mood), Arc::clone(recorder));
-            let sink: Arc<dyn Sink> = Arc::new(WeatherSink { name, mood, recorder });
-            (SinkName::new(name), sink)
-        })
-        .collect();
+    let hold = Arc::clone(&stage.hold);
     Ok(World {
         clock,
         tasks: tasks.clone(),
@@ -135,14 +132,14 @@ fn world(
         }),
         pool: 64,
         evidence: Arc::new(SlowReader),
-        sinks,
+        sinks: stage.new_sinks(),
         store: Box::new(HeardStore { ledger: opened.ledger, recorder: Arc::clone(recorder) }),
         answers,
         records: opened.records,
         last: opened.last_seq,
-        policy: Arc::clone(&scenario.policy),
+        policy: Arc::clone(&stage.policy),
         orders,
-        hold: Box::new(|| false),
+        hold: Box::new(move || hold.load(Ordering::Relaxed)),
         witness: Box::new(Ear { recorder: Arc::clone(recorder) }),
         seed: scenario.seed,
     })

@@ -2,12 +2,13 @@
 
 use crate::{
     account::{Condition, Fact, Ms},
-    ports::engine::short,
+    ports::{engine::short, sink::WeatherSink},
     recorder::Recorder,
-    scenario::{Deed, ProberMood, RUN_MS, SINKS, Scenario, SinkMood, Window},
+    scenario::{Deed, ProberMood, Reload, SINKS, Scenario, SinkMood, Window},
     time::{Time, WorldView, wait_until},
 };
 use defib::{
+    daemon::Order,
     docker::simulated::{
         faults::{FaultKind, FaultWindow, Faults},
         live::LiveWorld,
@@ -15,14 +16,24 @@ use defib::{
         truth::{Actor, WorldTime},
         world::{Quirks, World},
     },
-    domain::{moment::EngineMs, name::ContainerId, observation::ContainerState},
+    domain::{
+        moment::EngineMs,
+        name::{ContainerId, SinkName},
+        observation::ContainerState,
+        policy::Policy,
+    },
+    notify::port::Sink,
     store::ledger::{Disk, Mood},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
+use tokio::sync::mpsc;
 
 /// How often the truth about each container is looked at between what happens.
 const LOOK_EVERY_MS: Ms = 500;
@@ -46,6 +57,14 @@ pub struct Stage {
     pub sinks: BTreeMap<&'static str, Arc<Mutex<SinkMood>>>,
     /// Whether defib can probe.
     pub prober: Arc<Mutex<ProberMood>>,
+    /// What the config means now.
+    pub policy: Arc<Policy>,
+    /// Where orders to the present life of defib go.
+    pub orders: Option<mpsc::Sender<Order>>,
+    /// Whether the `hold` file exists.
+    pub hold: Arc<AtomicBool>,
+    /// How long the run is.
+    pub run_ms: Ms,
     script: Vec<(Ms, Deed)>,
     played: usize,
     /// The present container of each replica.
@@ -115,6 +134,10 @@ impl Stage {
             faults,
             sinks,
             prober: Arc::new(Mutex::new(ProberMood::Fine)),
+            policy: Arc::clone(&scenario.policy),
+            orders: None,
+            hold: Arc::new(AtomicBool::new(false)),
+            run_ms: scenario.run_ms,
             script: scenario.script.clone(),
             played: 0,
             present,
@@ -133,8 +156,8 @@ impl Stage {
 
     /// When something is to be done next.
     fn next(&self) -> Ms {
-        let deed = self.script.get(self.played).map_or(RUN_MS, |deed| deed.0);
-        deed.min(self.time.now() / LOOK_EVERY_MS * LOOK_EVERY_MS + LOOK_EVERY_MS).min(RUN_MS)
+        let deed = self.script.get(self.played).map_or(self.run_ms, |deed| deed.0);
+        deed.min(self.time.now() / LOOK_EVERY_MS * LOOK_EVERY_MS + LOOK_EVERY_MS).min(self.run_ms)
     }
 
     /// Plays the script while a life of defib goes on.
@@ -174,7 +197,7 @@ impl Stage {
             pause = self.perform(&deed);
         }
         self.look();
-        if now >= RUN_MS { Some(Pause::End) } else { pause }
+        if now >= self.run_ms { Some(Pause::End) } else { pause }
     }
 
     /// The host is up again, and the engine with it.
@@ -266,8 +289,38 @@ impl Stage {
                 self.recorder.note(Fact::WallStepped(*by));
             }
             Deed::Reboot => return Some(self.reboot()),
+            Deed::Hold(exists) => self.set_hold(*exists),
+            Deed::Reload(reload) => self.reload(reload),
         }
         None
+    }
+
+    fn set_hold(&self, exists: bool) {
+        if self.hold.swap(exists, Ordering::Relaxed) != exists {
+            self.recorder.note(Fact::HoldFile { exists });
+        }
+    }
+
+    /// While no defib lives, the next one reads it when it starts.
+    fn reload(&mut self, reload: &Reload) {
+        self.policy = Arc::clone(&reload.policy);
+        self.recorder
+            .note(Fact::Reloaded { removed: reload.removed.clone(), hands_off: reload.hands_off });
+        if let Some(orders) = &self.orders {
+            let order = Order::Reload { policy: Arc::clone(&self.policy), sinks: self.new_sinks() };
+            // A life that has just ended takes no orders; the next one begins with the policy.
+            drop(orders.try_send(order));
+        }
+    }
+
+    /// The sinks, as they are made from the config.
+    pub fn new_sinks(&self) -> BTreeMap<SinkName, Arc<dyn Sink>> {
+        let sinks = self.sinks.iter().map(|(&name, mood)| {
+            let (mood, recorder) = (Arc::clone(mood), Arc::clone(&self.recorder));
+            let sink: Arc<dyn Sink> = Arc::new(WeatherSink { name, mood, recorder });
+            (SinkName::new(name), sink)
+        });
+        sinks.collect()
     }
 
     fn on(&self, replica: &str, work: impl FnOnce(&mut World, WorldTime, &ContainerId)) {
@@ -299,6 +352,8 @@ impl Stage {
         self.rebooted = true;
         self.time.boot();
         self.recorder.note(Fact::HostBooted);
+        // It lies where nothing survives a boot.
+        self.set_hold(false);
         Pause::Reboot
     }
 

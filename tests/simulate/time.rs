@@ -17,7 +17,7 @@ use tokio::time::Instant;
 const UPTIME_MS: Ms = 3_600_000;
 
 /// 2026-11-01 00:00 UTC.
-const WALL_MS: i64 = 1_793_491_200_000;
+pub const WALL_MS: i64 = 1_793_491_200_000;
 
 /// The run's time.
 pub struct Time {

@@ -3,7 +3,7 @@
 use crate::{
     account::{Account, Entry, Fact, Ms, Who},
     ports::engine::short,
-    scenario::{RUN_MS, Scenario},
+    scenario::Scenario,
     stage::Stage,
 };
 use defib::{
@@ -28,8 +28,8 @@ pub fn complete(scenario: &Scenario, stage: &Stage) -> Account {
     }
     weather(stage, &slept, &mut entries);
     entries.sort_by_key(|entry| (entry.at, order(&entry.fact)));
-    entries.retain(|entry| entry.at <= RUN_MS);
-    Account { rules: scenario.rules.clone(), entries, end: RUN_MS }
+    entries.retain(|entry| entry.at <= scenario.run_ms);
+    Account { rules: scenario.rules.clone(), entries, end: scenario.run_ms }
 }
 
 /// Within a millisecond: first the truth, then what was overheard; but a call is received after it was made.
@@ -106,8 +106,8 @@ fn fact(
         Happened::Unpaused { container, .. } => {
             Some(Fact::Unpaused { container: short(container) })
         }
-        Happened::Destroyed { container, .. } => {
-            Some(Fact::Destroyed { container: short(container) })
+        Happened::Destroyed { container, by } => {
+            Some(Fact::Destroyed { container: short(container), by: who(*by) })
         }
         Happened::HealthChecked { container, result, .. } => {
             let container = short(container);

@@ -1,12 +1,18 @@
 //! P8: fewer running than should for 60 s is told, whatever the cause; and what runs is not called down.
+//!
+//! Judged replica by replica: each is missing for its own reason, and one that has finished its work, or was stopped by
+//! somebody, excuses no other.
 
 use super::{
     Violation,
-    story::{Send, Span, Story},
-    told::Standing,
+    story::{Container, Send, Span, Story},
+    told::{Standing, asked_at},
 };
 use crate::account::{Ms, ServiceRule, Who};
-use defib::domain::message::{IncidentKind, MessageKind};
+use defib::domain::{
+    message::{IncidentKind, MessageKind},
+    observation::{ContainerState, EventAction},
+};
 use std::collections::BTreeMap;
 
 /// Fewer running for so long is `down`.
@@ -32,11 +38,21 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
     for service in &story.rules.services {
         let wanted = service.wanted.unwrap_or(service.replicas.len());
         let gaps = gaps(story, service, wanted);
-        for gap in &gaps {
-            owed(story, service, *gap, &mut found);
+        for replica in &service.replicas {
+            for absence in absences(story, replica) {
+                for (span, after) in absence.owed(service) {
+                    for gap in gaps.iter().filter(|gap| gap.meets(span)) {
+                        let both = Span { from: gap.from.max(span.from), to: gap.to.min(span.to) };
+                        owed(story, service, replica, both, after, &mut found);
+                    }
+                }
+            }
         }
         early(story, service, &gaps, &mut found);
+        over_too_soon(story, service, &mut found);
     }
+    // Of two that are missing the word is one.
+    found.dedup();
     found
 }
 
@@ -66,83 +82,119 @@ fn gaps(story: &Story<'_>, service: &ServiceRule, wanted: usize) -> Vec<Span> {
     gaps
 }
 
-/// Why a replica is missing decides when it is owed.
-fn owed_after(story: &Story<'_>, service: &ServiceRule, gap: Span) -> Option<Ms> {
-    let ends: Vec<(Who, i64)> = story
-        .containers
-        .values()
-        .filter(|container| service.replicas.iter().any(|name| name == container.replica))
-        .flat_map(|container| &container.instances)
-        .filter(|lived| lived.span.to <= gap.to && lived.span.to >= gap.from)
-        .filter_map(|lived| lived.ended)
-        .collect();
-    if ends.iter().all(|end| end.0 == Who::Itself && end.1 == 0) {
-        // A finished job.
-        return None;
-    }
-    if ends.iter().any(|end| end.0 == Who::Somebody) {
+/// One replica did not run.
+struct Absence {
+    span: Span,
+    /// It had done its work.
+    finished: bool,
+    /// From when on that is somebody's own doing.
+    theirs: Option<Ms>,
+}
+
+impl Absence {
+    /// What is to be told of it, and how long after.
+    fn owed(&self, service: &ServiceRule) -> Vec<(Span, Ms)> {
+        if self.finished {
+            return Vec::new();
+        }
+        let Span { from, to } = self.span;
+        let theirs = self.theirs.unwrap_or(to);
+        let mut owed = vec![(Span { from, to: theirs }, DOWN_AFTER_MS)];
         // What is not in the config may be stopped for as long as anybody likes.
-        service.listed.then_some(BY_HAND_AFTER_MS)
-    } else {
-        Some(DOWN_AFTER_MS)
+        if service.listed {
+            owed.push((Span { from: theirs, to }, BY_HAND_AFTER_MS));
+        }
+        owed.retain(|(span, _)| span.from < span.to);
+        owed
+    }
+
+    /// Whether it was missed at this moment: neither finished nor anybody's own doing.
+    fn is_missed_at(&self, at: Ms) -> bool {
+        self.span.holds(at) && !self.finished && self.theirs.is_none_or(|theirs| theirs > at)
     }
 }
 
-fn owed(story: &Story<'_>, service: &ServiceRule, gap: Span, found: &mut Vec<Violation>) {
-    let Some(after) = owed_after(story, service, gap) else { return };
-    // What defib never saw running it can't miss; what happened while it was down it counts from its start.
+/// Each time that a replica did not run, after it had.
+fn absences(story: &Story<'_>, replica: &str) -> Vec<Absence> {
+    let containers = story.containers_of(replica);
+    let lives = || containers.iter().flat_map(|container| &container.instances);
+    let by_somebody = |from: Ms, to: Ms| {
+        let within = Span { from, to };
+        let stops = containers.iter().flat_map(|container| &container.stops);
+        let stops = stops.filter(|stop| stop.1 == Who::Somebody).map(|stop| stop.0);
+        let removed = containers.iter().filter(|one| one.destroyed_by == Some(Who::Somebody));
+        let removed = removed.filter_map(|container| container.destroyed);
+        stops.chain(removed).filter(|at| within.holds(*at)).min()
+    };
+    lives()
+        .filter_map(|lived| {
+            let (by, exit_code) = lived.ended?;
+            let from = lived.span.to;
+            let goes_on = lives().any(|other| other.span.holds(from));
+            let to = lives().map(|other| other.span.from).filter(|at| *at > from).min();
+            let to = to.unwrap_or(story.end);
+            let theirs = if by == Who::Somebody { Some(from) } else { by_somebody(from, to) };
+            let finished = by == Who::Itself && exit_code == 0;
+            (!goes_on && from < to).then_some(Absence { span: Span { from, to }, finished, theirs })
+        })
+        .collect()
+}
+
+fn owed(
+    story: &Story<'_>,
+    service: &ServiceRule,
+    replica: &str,
+    absent: Span,
+    after: Ms,
+    found: &mut Vec<Violation>,
+) {
+    if !seen_running(story, replica, absent.from) {
+        return;
+    }
+    // What happened while defib was down it counts from its start.
     let Some(life) =
-        story.lives.iter().rev().find(|life| life.from <= gap.to && life.to > gap.from)
+        story.lives.iter().rev().find(|life| life.from <= absent.to && life.to > absent.from)
     else {
         return;
     };
-    let seen_running = story
-        .containers
-        .values()
-        .filter(|container| service.replicas.iter().any(|name| name == container.replica))
-        .flat_map(|container| &container.instances)
-        .filter(|lived| {
-            lived.span.from < gap.from
-                && story.lives.iter().any(|life| {
-                    life.meets(Span {
-                        from: lived.span.from + 30_000,
-                        to: lived.span.to.min(gap.from + 1),
-                    })
-                })
-        })
-        .count();
-    let wanted = service.wanted.unwrap_or(service.replicas.len());
-    if seen_running < wanted {
-        return;
-    }
     let settling = story
         .boots
         .iter()
         .rev()
-        .find(|boot| **boot <= gap.from)
+        .find(|boot| **boot <= absent.from)
         .map_or(0, |boot| boot + story.rules.host_boot);
-    let begins = gap.from.max(life.from + story.rules.own_start.max(15_000)).max(settling);
+    let begins = absent.from.max(life.from + story.rules.own_start.max(15_000)).max(settling);
     let by = begins + after + SLACK_MS + story.rules.list_every;
     let window = Span { from: begins.saturating_sub(10_000).max(life.from), to: by };
     let slept = story.sleeps.iter().any(|sleep| window.holds(sleep.0));
-    if by > gap.to || slept || !story.unhindered(window) {
+    if by > absent.to || slept || story.is_removed(service, by) || !story.unhindered(window) {
         return;
     }
     for sink in &story.rules.sinks {
         let fine =
             story.sink_fine(sink, Span { from: begins.saturating_sub(BACKED_OFF_MS), to: by });
-        if fine && !told(story, service, sink, by) {
+        let mut asked = asked_at(story, sink, by).into_iter();
+        if fine && !asked.any(|at| told(story, service, sink, at)) {
             found.push(Violation {
                 rule: "P8",
                 at: by,
                 what: format!(
                     "fewer of {} run than should since {} and {sink} is not told",
                     service.name,
-                    crate::account::Clockface(gap.from)
+                    crate::account::Clockface(absent.from)
                 ),
             });
         }
     }
+}
+
+/// What defib never saw running it can't miss.
+fn seen_running(story: &Story<'_>, replica: &str, before: Ms) -> bool {
+    story.containers_of(replica).iter().flat_map(|container| &container.instances).any(|lived| {
+        let to = lived.span.to.min(before + 1);
+        let met = Span { from: lived.span.from + 30_000, to };
+        lived.span.from < before && story.lives.iter().any(|life| life.meets(met))
+    })
 }
 
 /// Any open word on this service or on the host will do: a missing replica may be told of in an incident that is open.
@@ -162,26 +214,55 @@ fn told(story: &Story<'_>, service: &ServiceRule, sink: &str, by: Ms) -> bool {
     standing.values().any(|standing| *standing != Standing::Closed)
 }
 
-/// What runs for a moment between two ends is not back: a crash loop is one gap.
-fn joined(gaps: &[Span]) -> Vec<Span> {
+/// What runs for a moment between two ends is not back: a crash loop is one gap. Nor is what nobody was shown to be back.
+fn joined(story: &Story<'_>, service: &ServiceRule, gaps: &[Span], until: Ms) -> Vec<Span> {
     let mut joined: Vec<Span> = Vec::new();
     for gap in gaps {
+        let to = shown_back(story, service, gap.to).unwrap_or(until).max(gap.to);
         match joined.last_mut() {
-            Some(last) if gap.from - last.to < BACK_AFTER_MS => last.to = gap.to,
-            _ => joined.push(*gap),
+            Some(last) if gap.from.saturating_sub(last.to) < BACK_AFTER_MS => last.to = to,
+            _ => joined.push(Span { from: gap.from, to }),
         }
     }
     joined
 }
 
-fn early(story: &Story<'_>, service: &ServiceRule, gaps: &[Span], found: &mut Vec<Violation>) {
-    let opened = |send: &&Send<'_>| {
-        send.message.kind == MessageKind::Opened
+/// When defib was shown that what began to run at this moment does.
+fn shown_back(story: &Story<'_>, service: &ServiceRule, back: Ms) -> Option<Ms> {
+    let of_service = |container: &&Container<'_>| {
+        service.replicas.iter().any(|name| name == container.replica)
+            && container.instances.iter().any(|lived| lived.span.from == back)
+    };
+    story
+        .containers
+        .values()
+        .filter(of_service)
+        .flat_map(|container| {
+            let inspected = container.inspected.iter();
+            let inspected = inspected.filter(|shown| shown.what.state == ContainerState::Running);
+            let events = container.events.iter();
+            let events = events.filter(|shown| *shown.what == EventAction::Started);
+            inspected.map(|shown| shown.at).chain(events.map(|shown| shown.at))
+        })
+        .filter(|at| *at >= back)
+        .min()
+}
+
+fn about_down<'s>(
+    story: &'s Story<'_>,
+    service: &'s ServiceRule,
+    kind: MessageKind,
+) -> impl Iterator<Item = &'s Send<'s>> {
+    story.sends.iter().filter(move |send| {
+        send.message.kind == kind
             && send.message.incident_kind == IncidentKind::Down
             && send.message.service.as_ref().is_some_and(|name| name.as_str() == service.name)
-    };
-    for send in story.sends.iter().filter(opened) {
-        let long_enough = joined(gaps).iter().any(|gap| {
+    })
+}
+
+fn early(story: &Story<'_>, service: &ServiceRule, gaps: &[Span], found: &mut Vec<Violation>) {
+    for send in about_down(story, service, MessageKind::Opened) {
+        let long_enough = joined(story, service, gaps, send.at).iter().any(|gap| {
             let seen = Span { from: gap.from, to: gap.to.min(send.at) };
             gap.from < send.at && story.elapsed(seen) + EARLY_MS >= DOWN_AFTER_MS
         });
@@ -191,6 +272,41 @@ fn early(story: &Story<'_>, service: &ServiceRule, gaps: &[Span], found: &mut Ve
                 at: send.at,
                 what: format!(
                     "{} is told that {} is down, and it was not",
+                    send.sink, service.name
+                ),
+            });
+        }
+    }
+}
+
+/// "Down" is not over while one that defib was shown to stand still is missed.
+fn over_too_soon(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<Violation>) {
+    // Of what is not in the config nobody knows how much of it should run.
+    if !service.listed || service.wanted.is_none() {
+        return;
+    }
+    for send in about_down(story, service, MessageKind::Resolved) {
+        let decided = story.decided(send);
+        if story.is_removed(service, decided) {
+            continue;
+        }
+        let missed = service.replicas.iter().find(|replica| {
+            absences(story, replica).iter().any(|absence| {
+                let known = Span { from: absence.span.from, to: decided + 1 };
+                let shown = story.containers_of(replica).iter().any(|container| {
+                    container.inspected.iter().any(|shown| {
+                        known.holds(shown.at) && shown.what.state != ContainerState::Running
+                    })
+                });
+                absence.is_missed_at(decided) && absence.span.from + EARLY_MS < decided && shown
+            })
+        });
+        if let Some(missed) = missed {
+            found.push(Violation {
+                rule: "P8",
+                at: send.at,
+                what: format!(
+                    "{} is told that {} is not down any more, and {missed} is missing",
                     send.sink, service.name
                 ),
             });

@@ -29,6 +29,7 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
             .rules
             .services
             .iter()
+            .filter(|service| !story.is_removed(service, act.at))
             .filter(|service| fails_since_lately(story, service, act))
             .map(|service| service.name.as_str())
             .collect();

@@ -38,7 +38,11 @@ fn owed(story: &Story<'_>, service: &ServiceRule, replica: &str) -> Option<Viola
     if story.rules.hands_off || service.min_healthy > 0 {
         return None;
     }
-    let since = failing_since(story, service, replica)?;
+    let failing = failing_since(story, service, replica)?;
+    let soon = Span { from: failing, to: failing + service.settle + ACTED_WITHIN_MS };
+    // What was held back is done when nobody holds it any more.
+    let held = story.holds.iter().filter(|hold| hold.meets(soon)).map(|hold| hold.to).max();
+    let since = held.map_or(failing, |to| to.max(failing));
     let by = since + service.settle + ACTED_WITHIN_MS;
     let window = Span { from: since.saturating_sub(QUIET_MS), to: by };
     let life = story.life_at(since)?;
@@ -66,8 +70,20 @@ fn owed(story: &Story<'_>, service: &ServiceRule, replica: &str) -> Option<Viola
             || container.destroyed.is_some_and(|at| at <= by)
             || container.instances.iter().any(|lived| lived.span.to < by)
     });
-    let well = story.shown_well(replica, since, by).is_some();
-    if !settled || disturbed || others || others_fail || braked || acted || meddled || well {
+    let well = story.shown_well(replica, failing, by).is_some();
+    let forbidden = story.hands_off_from.is_some_and(|from| from <= by)
+        || story.is_removed(service, by)
+        || story.holds.iter().any(|hold| hold.meets(Span { from: since, to: by }));
+    if !settled
+        || disturbed
+        || others
+        || others_fail
+        || braked
+        || acted
+        || meddled
+        || well
+        || forbidden
+    {
         return None;
     }
     Some(Violation {
@@ -96,26 +112,17 @@ fn failing_since(story: &Story<'_>, service: &ServiceRule, replica: &str) -> Opt
         let probes = service
             .probes
             .iter()
-            .filter(|probe| passed_in_life(story, container.replica, &probe.name, *at))
+            .filter(|probe| story.passed_in_life(container.replica, &probe.name, *at))
             .filter_map(|probe| {
                 container.probe_streak(service, probe, lived.instance, *at, Reading::Least)
             });
         let health = container.health_streak(lived.instance, *at, Reading::Least);
         probes.chain(health).any(|streak| {
             streak.curable
-                && streak.count >= service.restart_after
+                && streak.reached(service.restart_after, service.restart_after_ms, *at)
                 && streak.first >= born
                 && streak.verdict <= *at
         })
-    })
-}
-
-fn passed_in_life(story: &Story<'_>, replica: &str, probe: &str, at: Ms) -> bool {
-    story.containers_of(replica).iter().flat_map(|container| &container.samples).any(|shown| {
-        shown.at < at
-            && shown.what.probe == probe
-            && super::evidence::says(shown.what) == super::evidence::Says::Pass
-            && story.life_at(at).is_some_and(|life| life.holds(shown.at))
     })
 }
 

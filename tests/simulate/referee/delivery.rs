@@ -3,7 +3,7 @@
 
 use super::{
     Violation,
-    story::{Send, Story},
+    story::{Send, Span, Story},
     told::Standing,
 };
 use crate::account::Ms;
@@ -13,6 +13,15 @@ use std::collections::BTreeMap;
 /// The first reminder comes after an hour; clocks may be set and hosts may sleep, the hour stays.
 const FIRST_REMINDER_MS: Ms = 3_600_000;
 
+/// The second one when it is open for four.
+const SECOND_REMINDER_MS: Ms = 4 * 3_600_000;
+
+/// From its hour to its arrival: a turn of the loop, a commit, an attempt.
+const REMINDED_WITHIN_MS: Ms = 60_000;
+
+/// See `hearing`.
+const BACKED_OFF_MS: Ms = 330_000;
+
 pub fn judge(story: &Story<'_>) -> Vec<Violation> {
     let mut found = Vec::new();
     for sink in &story.rules.sinks {
@@ -21,8 +30,9 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
         keys(&sends, &mut found);
         opens(story, &sends, &mut found);
         ends(story, &sends, &mut found);
-        reminders(&sends, &mut found);
+        reminders(story, &sends, &mut found);
     }
+    reminded(story, &mut found);
     found
 }
 
@@ -192,30 +202,93 @@ fn ends(story: &Story<'_>, sends: &[&Send<'_>], found: &mut Vec<Violation>) {
     }
 }
 
-fn reminders(sends: &[&Send<'_>], found: &mut Vec<Violation>) {
+/// When an incident was first told of, to anybody: sinks that hear of it later are reminded with the others.
+fn begun<'s>(story: &'s Story<'_>, send: &Send<'_>) -> Option<&'s Send<'s>> {
+    story.sends.iter().find(|first| first.message.incident == send.message.incident)
+}
+
+fn reminders(story: &Story<'_>, sends: &[&Send<'_>], found: &mut Vec<Violation>) {
     for (index, send) in sends.iter().enumerate() {
         if send.message.kind != MessageKind::Reminder {
             continue;
         }
         let same = |earlier: &&&Send<'_>| earlier.message.incident == send.message.incident;
         let earlier = || sends[..index].iter().filter(same);
-        let opened = earlier().find(|earlier| earlier.landed.is_some());
         // Who was told that it is well must hear that it is not.
         let relapsed = earlier().any(|earlier| earlier.message.kind == MessageKind::Recovered);
-        if let Some(opened) = opened
-            && !relapsed
-            && send.elapsed - opened.elapsed + 60_000 < FIRST_REMINDER_MS
-        {
+        let key = send.message.idempotency_key();
+        let again = earlier().any(|earlier| {
+            earlier.message.kind == MessageKind::Reminder
+                && earlier.message.idempotency_key() != key
+                && earlier.answered.is_some_and(|answer| answer.1 == &DeliveryOutcome::Delivered)
+                && surely_known(story, earlier, send)
+        });
+        let after = if again { SECOND_REMINDER_MS } else { FIRST_REMINDER_MS };
+        let Some(begun) = begun(story, send).filter(|_| !relapsed) else { continue };
+        if send.elapsed - begun.elapsed + 60_000 < after {
             found.push(Violation {
                 rule: "P3",
                 at: send.at,
                 what: format!(
-                    "{} is reminded of {} after {} ms",
+                    "{} is reminded of {} after {} ms{}",
                     send.sink,
                     send.message.key,
-                    send.elapsed - opened.elapsed
+                    send.elapsed - begun.elapsed,
+                    if again { ", again" } else { "" }
                 ),
             });
+        }
+    }
+}
+
+/// What is still open after an hour that the host was awake is said again. Owed where nobody was told anything else since,
+/// defib lived and the sink worked when it was due, and everything could be recorded until then.
+fn reminded(story: &Story<'_>, found: &mut Vec<Violation>) {
+    for (index, first) in story.sends.iter().enumerate() {
+        let incident = first.message.incident;
+        let is_first =
+            story.sends[..index].iter().all(|earlier| earlier.message.incident != incident);
+        if !is_first || first.message.kind != MessageKind::Opened {
+            continue;
+        }
+        let due = story.decided(first) + FIRST_REMINDER_MS;
+        let by = due + REMINDED_WITHIN_MS;
+        let lived = story.life_at(due.saturating_sub(1_000)).is_some_and(|life| life.to >= by);
+        let disturbed = story.boots.iter().any(|boot| *boot > first.at && *boot <= by)
+            || story.store_bad.iter().any(|bad| bad.from < by);
+        if by > story.end || !lived || disturbed {
+            continue;
+        }
+        for sink in &story.rules.sinks {
+            let window = Span { from: due.saturating_sub(BACKED_OFF_MS), to: by };
+            let sends: Vec<&Send<'_>> = story
+                .sends
+                .iter()
+                .filter(|send| send.sink == sink && send.message.incident == incident)
+                .collect();
+            let told = sends.iter().any(|send| send.landed.is_some_and(|at| at < window.from));
+            let over = story.sends.iter().any(|send| {
+                send.message.incident == incident
+                    && matches!(
+                        send.message.kind,
+                        MessageKind::Recovered | MessageKind::Resolved | MessageKind::Missed
+                    )
+                    && story.decided(send) <= by
+            });
+            let reminded = sends.iter().any(|send| {
+                send.message.kind == MessageKind::Reminder
+                    && send.landed.is_some_and(|at| at <= by && at + 1_000 >= due)
+            });
+            if told && !over && !reminded && story.sink_fine(sink, window) {
+                found.push(Violation {
+                    rule: "P3",
+                    at: by,
+                    what: format!(
+                        "{sink} is not reminded of {}, which is open for an hour",
+                        first.message.key
+                    ),
+                });
+            }
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::{
     Violation,
     evidence::{Reading, Says, says},
-    story::{Send, Span, Story},
+    story::{Lived, Send, Span, Story},
     told::Standing,
 };
 use crate::account::{Ms, ServiceRule};
@@ -30,37 +30,53 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
             must_end(story, service, sink, &mut found);
         }
         must_not_end(story, service, &mut found);
-        ended_by_our_start(story, service, &mut found);
+        ended_by_ourselves(story, service, &mut found);
+        begun_without_config(story, service, &mut found);
     }
     found
 }
 
-/// S6: a restart of ours resolves nothing. What is said to be over right after it must have changed since it was told of.
-fn ended_by_our_start(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<Violation>) {
+/// S6: a restart or a reload of ours resolves nothing. What is called over right after it must have changed since it was told
+/// of. Judged by when it was decided: what is owed since before our start, to a sink that did not take it then, is sent
+/// after it.
+fn ended_by_ourselves(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<Violation>) {
+    let starts = story.lives.iter().skip(1).map(|life| (life.from, "defib was restarted"));
+    let reloads = story.reloads.iter().map(|at| (*at, "the config was read again"));
+    let ourselves: Vec<(Ms, &str)> = starts.chain(reloads).collect();
     for (index, send) in story.sends.iter().enumerate() {
         let ends = matches!(
             send.message.kind,
             MessageKind::Resolved | MessageKind::Recovered | MessageKind::Missed
         );
         let ours = send.message.service.as_ref().is_some_and(|name| name.as_str() == service.name);
-        let born = story.life_at(send.at).map_or(send.at, |life| life.from);
-        if !ends || !ours || send.at - born > JUST_STARTED_MS || send.life == 1 {
+        let decided = story.decided(send);
+        let just = Span { from: decided.saturating_sub(JUST_STARTED_MS), to: decided + 1 };
+        let Some((born, what)) = ourselves.iter().rev().find(|(at, _)| just.holds(*at)).copied()
+        else {
+            continue;
+        };
+        if !ends || !ours || story.is_removed(service, decided) {
             continue;
         }
         let begun = story.sends[..index].iter().find(|earlier| {
             earlier.sink == send.sink && earlier.message.incident == send.message.incident
         });
-        // Opened and taken back by the same start of ours: then all was as before.
         let since = match begun {
-            Some(begun) if begun.life < send.life => begun.at.saturating_sub(1_000),
-            Some(_) | None => born.saturating_sub(30_000),
+            Some(begun) if begun.at < born => begun.at.saturating_sub(1_000),
+            // Opened and taken back by the same start of ours: then all was as before.
+            Some(_) => born.saturating_sub(30_000),
+            // It missed all of it, however long ago that was.
+            None => {
+                let since = story.when(send.message.since.0, send.elapsed).unwrap_or(born);
+                since.saturating_sub(1_000).min(born.saturating_sub(30_000))
+            }
         };
-        if !changed(story, service, since, send.at) {
+        if !changed(story, service, Span { from: since, to: decided + 1 }) {
             found.push(Violation {
                 rule: "S6",
                 at: send.at,
                 what: format!(
-                    "{} is told {:?} of {}, and nothing has changed but that defib was restarted",
+                    "{} is told {:?} of {}, and nothing has changed but that {what}",
                     send.sink, send.message.kind, send.message.key
                 ),
             });
@@ -68,16 +84,19 @@ fn ended_by_our_start(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<
     }
 }
 
-/// Whether anything about a service changed in truth, or was shown differently, between two moments.
-fn changed(story: &Story<'_>, service: &ServiceRule, from: Ms, to: Ms) -> bool {
-    let within = Span { from, to: to + 1 };
+/// Whether anything about a service changed in truth, or was shown differently, meanwhile. How a container would answer is
+/// looked at now and then only: what it went through tells of a change before that does.
+fn changed(story: &Story<'_>, service: &ServiceRule, within: Span) -> bool {
     let replica_changed = service.replicas.iter().any(|replica| {
         story.containers_of(replica).iter().any(|container| {
             let of_checks = |check: &(Ms, &str, HealthResult)| {
                 within.holds(check.0) && check.2 != HealthResult::Failed
             };
+            let of_lives =
+                |lived: &Lived<'_>| within.holds(lived.span.from) || within.holds(lived.span.to);
             within.holds(container.created)
                 || container.destroyed.is_some_and(|at| within.holds(at))
+                || container.instances.iter().any(of_lives)
                 || container.conditions.iter().any(|turned| within.holds(turned.0))
                 || container.pauses.iter().any(|pause| pause.meets(within))
                 || container.checks.iter().any(of_checks)
@@ -96,9 +115,42 @@ fn about<'s>(story: &'s Story<'_>, service: &'s ServiceRule) -> impl Iterator<It
     })
 }
 
+/// What a removed service may still be told of: that what was under way when it was removed did not help.
+fn begun_without_config(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<Violation>) {
+    let Some(removed) = story.removed.get(service.name.as_str()) else { return };
+    for send in story.sends.iter() {
+        let begins = matches!(
+            send.message.kind,
+            MessageKind::Opened | MessageKind::Raised | MessageKind::Reminder
+        );
+        let ours = send.message.service.as_ref().is_some_and(|name| name.as_str() == service.name);
+        if begins && ours && story.decided(send) > removed + service.longest_attempt() {
+            found.push(Violation {
+                rule: "P3",
+                at: send.at,
+                what: format!(
+                    "{} is told {:?} of {}, which is no longer configured",
+                    send.sink, send.message.kind, send.message.key
+                ),
+            });
+        }
+    }
+}
+
 fn must_end(story: &Story<'_>, service: &ServiceRule, sink: &str, found: &mut Vec<Violation>) {
+    let removed = story.removed.get(service.name.as_str()).copied();
     let mut standing: BTreeMap<&str, Standing> = BTreeMap::new();
-    for send in about(story, service).filter(|send| send.sink == sink && send.landed.is_some()) {
+    // What is no longer configured is over, whatever it was.
+    let told = story.sends.iter().filter(|send| {
+        send.message.service.as_ref().is_some_and(|name| name.as_str() == service.name)
+            && (removed.is_some()
+                || matches!(
+                    send.message.incident_kind,
+                    IncidentKind::Unhealthy | IncidentKind::Down
+                ))
+    });
+    let told = told.filter(|send| send.sink == sink && send.landed.is_some());
+    for send in told.filter(|send| is_kept(story, send)) {
         let known = standing.entry(&send.message.key).or_insert(Standing::Closed);
         *known = known.after(send.message);
     }
@@ -106,10 +158,16 @@ fn must_end(story: &Story<'_>, service: &ServiceRule, sink: &str, found: &mut Ve
     else {
         return;
     };
-    let Some(well_since) = all_well_since(story, service) else { return };
-    let needed = service.stable_for + service.slowest_verdict() + ENDED_WITHIN_MS;
+    let (over_since, needed) = match removed {
+        Some(removed) => (Some(removed), service.longest_attempt() + ENDED_WITHIN_MS),
+        None => (
+            all_well_since(story, service),
+            service.stable_for + service.slowest_verdict() + ENDED_WITHIN_MS,
+        ),
+    };
+    let Some(over_since) = over_since else { return };
     let life = story.life_at(story.end.saturating_sub(1)).map_or(story.end, |life| life.from);
-    let owed_from = well_since.max(life);
+    let owed_from = over_since.max(life);
     let owed = owed_from + needed <= story.end
         && story.unhindered(Span { from: owed_from, to: story.end })
         && story.sink_fine(
@@ -125,7 +183,16 @@ fn must_end(story: &Story<'_>, service: &ServiceRule, sink: &str, found: &mut Ve
     }
 }
 
-/// Since when all replicas of a service have been well without a break, by the truth at the run's end.
+/// Whether that this was told survived. What was sent from memory, and by a life that ended before it could record anything
+/// again, nobody knows of any more.
+fn is_kept(story: &Story<'_>, send: &Send<'_>) -> bool {
+    let life = story.life_at(send.at).unwrap_or(Span { from: send.at, to: send.at });
+    let rest = Span { from: send.at + 1, to: life.to };
+    send.durable || life.to == story.end || story.commits.iter().any(|commit| rest.holds(commit.0))
+}
+
+/// Since when all replicas of a service have been well without a break, by the truth at the run's end. A new life has to show
+/// by itself that it is well.
 fn all_well_since(story: &Story<'_>, service: &ServiceRule) -> Option<Ms> {
     let mut since = 0;
     for replica in &service.replicas {
@@ -133,7 +200,10 @@ fn all_well_since(story: &Story<'_>, service: &ServiceRule) -> Option<Ms> {
         if last.to < story.end {
             return None;
         }
-        since = since.max(last.from);
+        let containers = story.containers_of(replica);
+        let lives = containers.iter().flat_map(|container| &container.instances);
+        let begun = lives.map(|lived| lived.span.from).max().unwrap_or(0);
+        since = since.max(last.from).max(begun);
     }
     Some(since)
 }
@@ -155,7 +225,10 @@ fn must_not_end(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<Violat
         let key = send.message.idempotency_key();
         let first = !judged.contains(&key);
         judged.push(key);
-        if !first || send.message.incident_kind != IncidentKind::Unhealthy {
+        if !first
+            || send.message.incident_kind != IncidentKind::Unhealthy
+            || story.is_removed(service, story.decided(send))
+        {
             continue;
         }
         let waited = !story.sink_fine(
@@ -192,9 +265,14 @@ fn failed_throughout(
     let from = send.at.saturating_sub(spell + 5_000);
     story.containers_of(replica).iter().any(|container| {
         let Some(lived) = container.lived_at(send.at) else { return false };
-        let probes = service.probes.iter().filter_map(|probe| {
-            container.probe_streak(service, probe, lived.instance, send.at, Reading::Least)
-        });
+        // What has never passed makes no trouble, and is told of by itself (S11).
+        let probes = service
+            .probes
+            .iter()
+            .filter(|probe| story.passed_in_life(replica, &probe.name, from))
+            .filter_map(|probe| {
+                container.probe_streak(service, probe, lived.instance, send.at, Reading::Least)
+            });
         let health = container.health_streak(lived.instance, send.at, Reading::Least);
         let born = story.life_at(send.at).map_or(Ms::MAX, |life| life.from);
         let shown = probes

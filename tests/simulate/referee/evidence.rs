@@ -62,10 +62,19 @@ pub struct Streak {
     pub first: Ms,
     /// When it amounted to a verdict.
     pub verdict: Ms,
+    /// Since when it counts as failing for a threshold by time: what defib can't know before it is told begins then.
+    pub since: Ms,
     /// How many failures.
     pub count: u32,
     /// Whether a restart can cure it.
     pub curable: bool,
+}
+
+impl Streak {
+    /// Whether it has reached a threshold by this moment: so many failures, or failing for so long.
+    pub fn reached(&self, failures: u32, span: Option<Ms>, at: Ms) -> bool {
+        self.count >= failures || span.is_some_and(|span| at >= self.since.saturating_add(span))
+    }
 }
 
 impl Container<'_> {
@@ -86,7 +95,9 @@ impl Container<'_> {
         };
         let mut streak: Option<Streak> = None;
         let mut passes = 0;
-        for shown in self.samples_of(&probe.name, instance, until) {
+        let stale_before = self.stale_before(until, reading);
+        let samples = self.samples_of(&probe.name, instance, until);
+        for shown in samples.filter(|shown| shown.at >= stale_before) {
             match says(shown.what) {
                 Says::Nothing => {}
                 Says::Pass => {
@@ -106,6 +117,7 @@ impl Container<'_> {
                     let streak = streak.get_or_insert(Streak {
                         first: shown.at,
                         verdict: Ms::MAX,
+                        since: shown.at,
                         count: 0,
                         curable: reading == Reading::Least,
                     });
@@ -123,12 +135,22 @@ impl Container<'_> {
         streak.filter(|streak| streak.count >= probe.fall)
     }
 
+    /// What was shown before a container was frozen says nothing once it was: its streaks begin anew (the engine's own state
+    /// of its health stays what it was, and is stale).
+    fn stale_before(&self, until: Ms, reading: Reading) -> Ms {
+        let frozen = self.pauses.iter().filter(|pause| pause.from <= until).map(|pause| pause.to);
+        match reading {
+            Reading::Most => 0,
+            Reading::Least => frozen.max().unwrap_or(0),
+        }
+    }
+
     /// The streak of Docker's healthcheck against one life up to a moment, counting real failures only (S5).
     pub fn health_streak(&self, instance: &str, until: Ms, reading: Reading) -> Option<Streak> {
         let mut streak: Option<Streak> = None;
-        for (at, _, result) in
-            self.checks.iter().filter(|check| check.1 == instance && check.0 <= until)
-        {
+        let stale_before = self.stale_before(until, reading);
+        let checks = self.checks.iter().filter(|check| check.1 == instance && check.0 <= until);
+        for (at, _, result) in checks.filter(|check| check.0 >= stale_before) {
             match result {
                 HealthResult::Passed => streak = None,
                 HealthResult::CouldNotRun => {}
@@ -136,6 +158,7 @@ impl Container<'_> {
                     let streak = streak.get_or_insert(Streak {
                         first: *at,
                         verdict: Ms::MAX,
+                        since: *at,
                         count: 0,
                         curable: true,
                     });
@@ -161,6 +184,7 @@ impl Container<'_> {
             }
             Reading::Least => {
                 streak.verdict = told?.at;
+                streak.since = streak.verdict;
                 Some(streak)
             }
         }
@@ -198,6 +222,16 @@ impl Story<'_> {
                     && shown.what.probe == probe
                     && matches!(shown.what.outcome, ProbeOutcome::Ok { .. })
             })
+    }
+
+    /// Whether this probe of this replica had surely passed before, as far as the life of defib at that moment knows.
+    pub fn passed_in_life(&self, replica: &str, probe: &str, at: Ms) -> bool {
+        self.containers_of(replica).iter().flat_map(|container| &container.samples).any(|shown| {
+            shown.at < at
+                && shown.what.probe == probe
+                && says(shown.what) == Says::Pass
+                && self.life_at(at).is_some_and(|life| life.holds(shown.at))
+        })
     }
 
     /// Whether defib saw this replica pass between two moments, by any evidence.

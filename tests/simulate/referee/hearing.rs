@@ -7,7 +7,7 @@ use super::{
     Violation,
     evidence::{Reading, Says, says},
     story::{Container, Send, Span, Story},
-    told::Standing,
+    told::{Standing, asked_at},
 };
 use crate::account::{Condition, Ms, ServiceRule};
 use defib::domain::{
@@ -70,7 +70,6 @@ fn reaches(
     container: &Container<'_>,
     instance: &str,
 ) -> Option<Ms> {
-    let wanted = service.page_after;
     let times = container
         .samples
         .iter()
@@ -86,7 +85,8 @@ fn reaches(
         let born = story.life_at(at).map_or(Ms::MAX, |life| life.from);
         probes
             .chain(health)
-            .any(|streak| streak.count >= wanted && streak.first >= born && streak.verdict <= at)
+            .filter(|streak| streak.first >= born && streak.verdict <= at)
+            .any(|streak| streak.reached(service.page_after, service.page_after_ms, at))
     };
     moments.into_iter().find(|at| reached(*at))
 }
@@ -151,13 +151,15 @@ fn owed(story: &Story<'_>, service: &ServiceRule, trouble: Span, found: &mut Vec
             let span = Span { from: trouble.from.saturating_sub(BACKED_OFF_MS), to: by };
             let watched = Span { from: trouble.from, to: by };
             if by > trouble.to
+                || story.is_removed(service, by)
                 || !story.unhindered(watched)
                 || !story.sink_fine(sink, span)
                 || (paging && !service.pages)
             {
                 continue;
             }
-            if !open_in(story, service, sink, by, paging) {
+            let mut asked = asked_at(story, sink, by).into_iter();
+            if !asked.any(|at| open_in(story, service, sink, at, paging)) {
                 let what = if paging { "no page" } else { "no message" };
                 found.push(Violation {
                     rule: if paging { "P9" } else { "P2" },
@@ -241,7 +243,8 @@ fn being_cured(story: &Story<'_>, service: &ServiceRule, send: &Send<'_>) -> boo
         && send.at < first.at + JUST_BEGUN_MS
         && first.at < send.at + SPENT_BEFORE_MS;
     // Where a person is to hear before a restart is due, nothing is being cured yet.
-    if !cures || service.page_after < service.restart_after {
+    let by_time = service.page_after_ms.is_some() || service.restart_after_ms.is_some();
+    if !cures || by_time || service.page_after < service.restart_after {
         return false;
     }
     let until = send.at.min(first.at);
@@ -252,6 +255,8 @@ fn being_cured(story: &Story<'_>, service: &ServiceRule, send: &Send<'_>) -> boo
     }) && story.boots.iter().all(|boot| since > boot + story.rules.host_boot);
     let disturbed = !story.unhindered(window)
         || story.store_bad.iter().any(|bad| bad.meets(window))
+        || story.holds.iter().any(|hold| hold.meets(window))
+        || story.hands_off_from.is_some_and(|from| from <= send.at)
         || story.sleeps.iter().any(|sleep| window.holds(sleep.0));
     settled && !disturbed && !meddled(story, service, replica, since, until)
 }

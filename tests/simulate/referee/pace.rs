@@ -17,7 +17,8 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
     for container in story.containers.values() {
         let Some(service) = story.rules.service_of(container.replica) else { continue };
         for probe in &service.probes {
-            for span in runs(story, container) {
+            let until = story.removed.get(service.name.as_str()).copied().unwrap_or(story.end);
+            for span in runs(story, container, until) {
                 judge_run(story, container, service, probe, span, &mut found);
             }
         }
@@ -25,13 +26,14 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
     found
 }
 
-/// When this container ran, was not frozen or told to stop, and defib lived and could see the engine.
-fn runs(story: &Story<'_>, container: &Container<'_>) -> Vec<Span> {
+/// When this container ran, was not frozen or told to stop, and defib lived and could see the engine; as long as the config
+/// names it.
+fn runs(story: &Story<'_>, container: &Container<'_>, until: Ms) -> Vec<Span> {
     let mut spans = Vec::new();
     for lived in &container.instances {
         for life in &story.lives {
             let from = lived.span.from.max(life.from);
-            let to = lived.span.to.min(life.to);
+            let to = lived.span.to.min(life.to).min(until);
             if from >= to {
                 continue;
             }

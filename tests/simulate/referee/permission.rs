@@ -28,6 +28,9 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
         } else if !act.service.may_act {
             broken("S7", act.service.hands_off_because.to_owned());
         }
+        if let Some(what) = forbidden(story, act) {
+            broken("S7", what);
+        }
         if act.primitive == Primitive::Kill && act.service.stateful {
             broken("S12", "it holds data and is never killed".to_owned());
         }
@@ -44,6 +47,38 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
         }
     }
     found
+}
+
+/// What a person said while the run went on: it counts from the next moment on, whatever is under way. Only the start that
+/// pairs with a stop of before is finished.
+fn forbidden(story: &Story<'_>, act: &Act<'_>) -> Option<String> {
+    let end = story.end + 1;
+    let held = story.holds.iter().map(|hold| (*hold, "the hold file exists"));
+    let said = story.hands_off_from.map(|from| (Span { from, to: end }, "the config says never"));
+    // An attempt in flight keeps the policy that it began with.
+    let removed = story.removed.get(act.service.name.as_str());
+    let removed = removed.map(|from| {
+        let from = from + act.service.longest_attempt();
+        (Span { from, to: end }, "the config does not name it any more")
+    });
+    held.chain(said)
+        .chain(removed)
+        .find(|(span, _)| {
+            span.from < act.at && act.at < span.to && !pairs_with_a_stop(story, act, span.from)
+        })
+        .map(|(span, why)| format!("{why} since {}", crate::account::Clockface(span.from)))
+}
+
+/// Whether this starts what an act of before that moment stopped, and no start of that life of defib has answered since.
+fn pairs_with_a_stop(story: &Story<'_>, act: &Act<'_>, before: Ms) -> bool {
+    let earlier =
+        story.acts.iter().filter(|other| other.container == act.container && other.at < act.at);
+    let (stops, starts): (Vec<&Act<'_>>, Vec<&Act<'_>>) =
+        earlier.partition(|other| other.primitive != Primitive::Start);
+    let Some(stopped) = stops.last().filter(|stop| stop.at <= before) else { return false };
+    // A crash may come before the answer; then it is called for once more.
+    let done = starts.iter().any(|start| start.at > stopped.at && start.answered.is_some());
+    act.primitive == Primitive::Start && !done
 }
 
 fn unsettled(story: &Story<'_>, act: &Act<'_>) -> Option<String> {

@@ -36,7 +36,7 @@ fn grounds(story: &Story<'_>, act: &Act<'_>) -> Option<Violation> {
     let enough: Vec<&(String, Streak, bool)> = streaks
         .iter()
         .filter(|(_, streak, passed)| {
-            streak.count >= act.service.restart_after && streak.curable && *passed
+            reached(act.service, streak, act.at) && streak.curable && *passed
         })
         .collect();
     if !enough.is_empty() {
@@ -50,7 +50,7 @@ fn grounds(story: &Story<'_>, act: &Act<'_>) -> Option<Violation> {
     if let Some((evidence, streak, passed)) =
         streaks.iter().max_by_key(|(_, streak, _)| streak.count)
     {
-        if streak.count >= act.service.restart_after {
+        if reached(act.service, streak, act.at) {
             let why =
                 if *passed { "no restart cures what it shows" } else { "it has never passed" };
             return broken("S11", format!("{evidence}: {why}"));
@@ -68,6 +68,10 @@ fn grounds(story: &Story<'_>, act: &Act<'_>) -> Option<Violation> {
     } else {
         broken("S6", format!("nothing counts against this life ({instance})"))
     }
+}
+
+fn reached(service: &ServiceRule, streak: &Streak, at: Ms) -> bool {
+    streak.reached(service.restart_after, service.restart_after_ms, at + ROUNDING_MS)
 }
 
 /// All streaks against a life: which evidence, how much, and whether that evidence had ever passed.

@@ -71,8 +71,11 @@ fn unverified(story: &Story<'_>, other: &Act<'_>, at: Ms) -> bool {
         .well(other.replica, 0)
         .iter()
         .any(|well| well.meets(Span { from: answered.saturating_sub(1_000), to: at + 1 }));
+    // How it would answer is looked at now and then only: what defib was shown may tell sooner.
+    let shown_well = story.shown_well(other.replica, answered, at + 1).is_some();
     !meddled
         && !was_well
+        && !shown_well
         && story.condition(other.replica, at) == Condition::Failing
         && at < answered + other.service.recover_within.saturating_sub(SLACK_MS)
 }

@@ -26,6 +26,8 @@ pub struct Story<'a> {
     pub boots: Vec<Ms>,
     /// When the host slept, by the entries' time, and for how long.
     pub sleeps: Vec<(Ms, Ms)>,
+    /// When the wall clock was set, in time that never stops, and by how much.
+    pub steps: Vec<(Ms, i64)>,
     /// Every act that defib called for.
     pub acts: Vec<Act<'a>>,
     /// Every attempt at delivery.
@@ -34,6 +36,14 @@ pub struct Story<'a> {
     pub submits: Vec<(Ms, u64)>,
     /// When records were safe.
     pub commits: Vec<(Ms, u64)>,
+    /// When the `hold` file existed.
+    pub holds: Vec<Span>,
+    /// When the config was read again.
+    pub reloads: Vec<Ms>,
+    /// Services that the config does not name any more, and since when.
+    pub removed: BTreeMap<&'a str, Ms>,
+    /// Since when the config says that nothing on this host is acted on, where it has come to say so.
+    pub hands_off_from: Option<Ms>,
     /// When looking at the engine did not work.
     pub engine_bad: Vec<Span>,
     /// When the store did not work.
@@ -85,6 +95,8 @@ pub struct Container<'a> {
     pub created: Ms,
     /// When it was removed.
     pub destroyed: Option<Ms>,
+    /// Who removed it.
+    pub destroyed_by: Option<Who>,
     /// What inspects told: (entry, when, in which life of defib).
     pub inspected: Vec<Shown<&'a Seen>>,
     /// What events told.
@@ -191,10 +203,15 @@ impl<'a> Story<'a> {
             lives: Vec::new(),
             boots: Vec::new(),
             sleeps: Vec::new(),
+            steps: Vec::new(),
             acts: Vec::new(),
             sends: Vec::new(),
             submits: Vec::new(),
             commits: Vec::new(),
+            holds: Vec::new(),
+            reloads: Vec::new(),
+            removed: BTreeMap::new(),
+            hands_off_from: None,
             engine_bad: Vec::new(),
             store_bad: Vec::new(),
             sinks_bad: BTreeMap::new(),
@@ -220,6 +237,12 @@ impl<'a> Story<'a> {
             Fact::DefibStarted => self.lives.push(Span { from: at, to: end }),
             Fact::DefibCrashed(_) => close(&mut self.lives, at),
             Fact::HostBooted => self.boots.push(at),
+            Fact::HoldFile { exists } => turn(&mut self.holds, at, end, !exists),
+            Fact::Reloaded { removed, hands_off } => {
+                self.reloads.push(at);
+                self.removed.extend(removed.iter().map(|name| (name.as_str(), at)));
+                self.hands_off_from = self.hands_off_from.or(hands_off.then_some(at));
+            }
             Fact::HostSlept(ms) => self.sleeps.push((at, *ms)),
             Fact::Created { container, replica } => {
                 let made = self.containers.entry(container).or_default();
@@ -243,7 +266,11 @@ impl<'a> Story<'a> {
                 self.container(container).pauses.push(Span { from: at, to: end });
             }
             Fact::Unpaused { container } => close(&mut self.container(container).pauses, at),
-            Fact::Destroyed { container } => self.container(container).destroyed = Some(at),
+            Fact::Destroyed { container, by } => {
+                let container = self.container(container);
+                container.destroyed = Some(at);
+                container.destroyed_by = Some(*by);
+            }
             Fact::Turned { container, condition } => {
                 self.container(container).conditions.push((at, *condition));
             }
@@ -303,8 +330,8 @@ impl<'a> Story<'a> {
             }
             Fact::Submitted { seq, .. } => self.submits.push((at, *seq)),
             Fact::Committed { seq } => self.commits.push((at, *seq)),
-            Fact::WallStepped(_)
-            | Fact::InspectFailed { .. }
+            Fact::WallStepped(by) => self.steps.push((entry.elapsed, *by)),
+            Fact::InspectFailed { .. }
             | Fact::Listed { .. }
             | Fact::RecordsRefused { .. }
             | Fact::Decided { .. } => {}
@@ -347,9 +374,53 @@ impl<'a> Story<'a> {
         found
     }
 
+    /// Whether the config did not name a service any more at this moment.
+    pub fn is_removed(&self, service: &ServiceRule, at: Ms) -> bool {
+        self.removed.get(service.name.as_str()).is_some_and(|from| *from <= at)
+    }
+
     /// The life of defib that this moment lies in.
     pub fn life_at(&self, at: Ms) -> Option<Span> {
         self.lives.iter().copied().find(|life| life.holds(at))
+    }
+
+    /// When the wall clock showed this, the last time up to a moment of time that never stops; `None`: it never did.
+    pub fn when(&self, wall: i64, until: Ms) -> Option<Ms> {
+        let mut until = until;
+        let before: Vec<(Ms, i64)> =
+            self.steps.iter().copied().filter(|step| step.0 <= until).collect();
+        for number in (0..=before.len()).rev() {
+            let (earlier, _) = before.split_at(number);
+            let from = earlier.last().map_or(0, |step| step.0);
+            let set: i64 = earlier.iter().map(|step| step.1).sum();
+            let elapsed = Ms::try_from(wall - self.rules.wall_began - set).ok();
+            if let Some(elapsed) = elapsed.filter(|at| (from..=until).contains(at)) {
+                return Some(self.awake(elapsed));
+            }
+            until = from;
+        }
+        None
+    }
+
+    /// A moment of time that never stops, in time that stops while the host sleeps.
+    fn awake(&self, elapsed: Ms) -> Ms {
+        let mut slept = 0;
+        for (at, span) in &self.sleeps {
+            if elapsed <= at + slept {
+                break;
+            }
+            if elapsed < at + slept + span {
+                return *at;
+            }
+            slept += span;
+        }
+        elapsed - slept
+    }
+
+    /// When a message was decided: it may have waited for its sink since, or for the next life of defib. What can't be told
+    /// from the wall clock counts from when it was sent.
+    pub fn decided(&self, send: &Send<'_>) -> Ms {
+        self.when(send.message.decided.0, send.elapsed).unwrap_or(send.at).min(send.at)
     }
 
     /// Whether defib lived through all of this, saw the engine all the time, and could write.

@@ -1,6 +1,30 @@
 //! How a matter stands for one sink, by the messages that reached it.
 
+use super::story::{Span, Story};
+use crate::account::Ms;
 use defib::domain::message::{Message, MessageKind, Severity};
+
+/// When the host's incident is over, what it stood for is told by itself: one message after the other, each recorded first.
+const HANDED_OVER_MS: Ms = 5_000;
+
+/// The moments at which it counts that this sink has been told of what it is to know by some moment: that one, and where the
+/// host's incident that had stood for it has just ended there, each at which something arrives a little later.
+pub fn asked_at(story: &Story<'_>, sink: &str, by: Ms) -> Vec<Ms> {
+    let lately = Span { from: by.saturating_sub(HANDED_OVER_MS), to: by + 1 };
+    let arrivals = || {
+        let sends = story.sends.iter().filter(|send| send.sink == sink);
+        sends.filter_map(|send| send.landed.map(|at| (at, send.message)))
+    };
+    let ended = arrivals()
+        .filter(|(at, message)| {
+            lately.holds(*at) && message.service.is_none() && message.kind == MessageKind::Resolved
+        })
+        .map(|(at, _)| at)
+        .max();
+    let until = ended.map_or(by, |at| at + HANDED_OVER_MS);
+    let later = arrivals().map(|(at, _)| at).filter(|at| *at > by && *at <= until);
+    [by].into_iter().chain(later).collect()
+}
 
 /// How a matter stands for one sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! When defib dies: at any instant, or right at one of the places where much depends on what was safe already. Instants that
 //! are drawn blindly nearly always fall into a wait.
 
-use super::RUN_MS;
 use crate::{account::Ms, random::Random};
 use std::fmt;
 
@@ -63,9 +62,9 @@ const PLACES: [CrashPoint; 8] = [
 ];
 
 /// One crash on average.
-pub fn draw(random: &mut Random) -> Vec<(CrashPlan, Ms)> {
+pub fn draw(random: &mut Random, run_ms: Ms) -> Vec<(CrashPlan, Ms)> {
     let crashes = *random.pick(&[0, 0, 0, 1, 1, 1, 1, 2, 2, 3]);
-    let mut instants: Vec<Ms> = (0..crashes).map(|_| random.between(5_000, RUN_MS)).collect();
+    let mut instants: Vec<Ms> = (0..crashes).map(|_| random.between(5_000, run_ms)).collect();
     instants.sort_unstable();
     instants
         .into_iter()

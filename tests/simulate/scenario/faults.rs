@@ -74,6 +74,32 @@ pub fn draw(random: &mut Random, house: &House) -> Drawn {
     (script, windows)
 }
 
+/// What goes wrong in a long run: something early that nobody mends, and at most one thing more.
+pub fn draw_calm(random: &mut Random, house: &House) -> Drawn {
+    let mut drawing = Drawing { random, house, script: Vec::new(), windows: Vec::new() };
+    for _ in 0..drawing.random.between(1, 2) {
+        let at = drawing.random.between(60_000, 600_000);
+        let replica = drawing.replica();
+        match drawing.random.between(0, 3) {
+            0 => drawing.deed(at, Deed::Stop(replica)),
+            1 => drawing.deed(at, Deed::Exit(replica, 1)),
+            _ => {
+                drawing.deed(at, Deed::Behave(replica.clone(), Behaviour::NeverRecovers));
+                drawing.deed(at, Deed::Trouble(replica, Trouble::Hangs));
+            }
+        }
+    }
+    match drawing.random.between(0, 5) {
+        0 => clocks(&mut drawing),
+        1 => sink_weather(&mut drawing),
+        2 => engine_restarts(&mut drawing),
+        _ => {}
+    }
+    let Drawing { mut script, windows, .. } = drawing;
+    script.sort_by_key(|deed| deed.0);
+    (script, windows)
+}
+
 impl Drawing<'_> {
     fn begins(&mut self) -> Ms {
         self.random.between(40_000, RUN_MS - 240_000)

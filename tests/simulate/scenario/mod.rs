@@ -1,9 +1,10 @@
 //! What a seed means: eight replicas in about five services with varied policies, two sinks, and a script of what goes wrong
-//! in thirty virtual minutes. All of it is drawn before the run begins, so that what defib does can't move what happens to
+//! in thirty virtual minutes; now and then of what stays wrong in eighty. All of it is drawn before the run begins, so that what defib does can't move what happens to
 //! it.
 
 mod crashes;
 mod faults;
+mod operator;
 mod services;
 
 use crate::{
@@ -22,14 +23,22 @@ use std::{sync::Arc, time::Duration};
 
 pub use crashes::{CrashPlan, CrashPoint};
 
-/// How long a run is.
-pub const RUN_MS: Ms = 30 * 60_000;
+/// How long most runs are.
+const RUN_MS: Ms = 30 * 60_000;
+
+/// How long a run is in which what is open is reminded of after an hour. Little happens in it, so that it costs little.
+const LONG_MS: Ms = 80 * 60_000;
+
+/// So many of a hundred are.
+const LONG_PERCENT: u64 = 4;
 
 /// Everything about a run that is known before it begins.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// Where it comes from.
     pub seed: u64,
+    /// How long it is.
+    pub run_ms: Ms,
     /// What defib is told.
     pub policy: Arc<Policy>,
     /// What the referee is told.
@@ -102,6 +111,21 @@ pub enum Deed {
     StepWall(i64),
     /// The host boots.
     Reboot,
+    /// Somebody makes the `hold` file, or takes it away.
+    Hold(bool),
+    /// Somebody changes the config and lets it be read again.
+    Reload(Box<Reload>),
+}
+
+/// The config is read again.
+#[derive(Clone, Debug)]
+pub struct Reload {
+    /// What it means now.
+    pub policy: Arc<Policy>,
+    /// Which service is not in it any more.
+    pub removed: Option<String>,
+    /// Whether nothing on this host may be acted on any more.
+    pub hands_off: bool,
 }
 
 /// How a sink behaves.
@@ -142,17 +166,30 @@ pub const SINKS: [&str; 2] = ["chat", "pager"];
 impl Scenario {
     /// The scenario of a seed.
     pub fn of(seed: u64) -> Self {
+        // Of a stream of its own, so that the seeds that are not long mean what they always meant.
+        let long = Random::new(!seed).percent(LONG_PERCENT);
+        let run_ms = if long { LONG_MS } else { RUN_MS };
         let mut random = Random::new(seed);
-        let house = services::draw(&mut random.branch(1));
-        let (script, windows) = faults::draw(&mut random.branch(2), &house);
-        let crashes = crashes::draw(&mut random.branch(3));
+        let mut house = services::draw(&mut random.branch(1));
+        let mut faults = random.branch(2);
+        let (mut script, windows) = if long {
+            faults::draw_calm(&mut faults, &house)
+        } else {
+            faults::draw(&mut faults, &house)
+        };
+        let crashes = crashes::draw(&mut random.branch(3), run_ms);
         let mut rest = random.branch(4);
         let pace = Pace {
             write: Duration::from_millis(*rest.pick(&[0, 1, 5, 30, 200])),
             answer: Duration::from_millis(*rest.pick(&[0, 0, 1, 20])),
         };
+        let mut last = random.branch(5);
+        services::thresholds_by_time(&mut last, &mut house);
+        script.extend(operator::draw(&mut last, &house, run_ms));
+        script.sort_by_key(|deed| deed.0);
         Self {
             seed,
+            run_ms,
             policy: Arc::new(house.policy),
             rules: house.rules,
             containers: house.containers,

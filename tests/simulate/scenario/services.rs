@@ -4,6 +4,7 @@ use super::SINKS;
 use crate::{
     account::{HealthcheckRule, Ms, ProbeRule, Rules, ServiceRule},
     random::Random,
+    time::WALL_MS,
 };
 use defib::{
     docker::simulated::script::ContainerScript,
@@ -70,6 +71,7 @@ pub fn draw(random: &mut Random) -> House {
     let never_act = random.percent(3);
     House {
         rules: Rules {
+            wall_began: WALL_MS,
             sinks: SINKS.iter().map(|name| (*name).to_owned()).collect(),
             services: rules,
             max_concurrent: limits.max_concurrent as usize,
@@ -113,6 +115,29 @@ fn ms(span: Duration) -> Ms {
 
 fn failures(count: u64) -> Threshold {
     Threshold { failures: Some(u32::try_from(count).unwrap_or(3)), failing_for: None }
+}
+
+/// Some services are told of, or restarted, when they have been failing for so long: alone, or beside a count.
+pub fn thresholds_by_time(random: &mut Random, house: &mut House) {
+    let mut by_time = |threshold: &mut Threshold| {
+        if random.percent(15) {
+            let span = Duration::from_secs(*random.pick(&[5, 20, 45]));
+            threshold.failing_for = Some(span);
+            threshold.failures = threshold.failures.filter(|_| random.percent(50));
+        }
+    };
+    for policy in &mut house.policy.services {
+        let policy = Arc::make_mut(policy);
+        by_time(&mut policy.page_after);
+        by_time(&mut policy.restart_after);
+        let name = policy.name.as_str();
+        if let Some(rule) = house.rules.services.iter_mut().find(|rule| rule.name == name) {
+            rule.page_after = policy.page_after.failures.unwrap_or(u32::MAX);
+            rule.page_after_ms = policy.page_after.failing_for.map(ms);
+            rule.restart_after = policy.restart_after.failures.unwrap_or(u32::MAX);
+            rule.restart_after_ms = policy.restart_after.failing_for.map(ms);
+        }
+    }
 }
 
 fn policy(random: &mut Random, name: &str) -> ServicePolicy {
@@ -306,7 +331,9 @@ fn rule(
         pages: policy.severity == Severity::Page,
         page_at_once: policy.page == PageWhen::AtOnce,
         page_after: policy.page_after.failures.unwrap_or(u32::MAX),
+        page_after_ms: policy.page_after.failing_for.map(ms),
         restart_after: policy.restart_after.failures.unwrap_or(u32::MAX),
+        restart_after_ms: policy.restart_after.failing_for.map(ms),
         settle: ms(policy.settle),
         start_grace: ms(policy.start_grace),
         budget: (policy.budget.restarts as usize, ms(policy.budget.refill_after_healthy)),
