@@ -247,6 +247,7 @@ impl Rebase for ReplicaRecord {
             streak.since.as_mut().map(map);
         }
         self.absent_since.as_mut().map(map);
+        self.stopped_by_hand.as_mut().map(map);
     }
 }
 

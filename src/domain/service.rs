@@ -20,6 +20,9 @@ const BLIND_FOR: Duration = Duration::from_secs(60);
 /// After our start every container is looked at within this, or it can't be.
 const LOOKED_AT_WITHIN: Duration = Duration::from_secs(30);
 
+/// So long before something is called down the list is asked for once more.
+const LIST_BEFORE_DOWN: Duration = Duration::from_secs(5);
+
 /// Waiting for others that are being restarted is brief for so long; then it is being held, and somebody hears of it.
 const BRIEF_FOR: Duration = Duration::from_secs(60);
 
@@ -30,6 +33,9 @@ pub(crate) struct Service {
     pub(super) healthy: BTreeSet<ReplicaName>,
     /// Since when fewer replicas have been known than the config wants.
     too_few_since: Option<Moment>,
+    /// For which absence a list was asked for, right before it is called down: what is missing may be back, and with the
+    /// event stream cut nobody says so.
+    listed_for: Option<AwakeMs>,
 }
 
 impl Domain {
@@ -284,7 +290,17 @@ impl Domain {
         }
         let since = since?;
         deadlines.push(since.awake + absence::DOWN_AFTER);
-        let down = now.awake.since(since.awake) >= absence::DOWN_AFTER;
+        let missing_for = now.awake.since(since.awake);
+        if missing_for < absence::DOWN_AFTER - LIST_BEFORE_DOWN {
+            deadlines.push(since.awake + (absence::DOWN_AFTER - LIST_BEFORE_DOWN));
+        } else if let Some(service) =
+            self.services.get_mut(name).filter(|service| service.listed_for != Some(since.awake))
+        {
+            service.listed_for = Some(since.awake);
+            self.looking.want_list(now.awake);
+            self.agenda.touch(Owner::Looking);
+        }
+        let down = missing_for >= absence::DOWN_AFTER;
         let missing = !count.missing.is_empty() || count.never_seen > 0;
         let severity = if listed { policy.severity } else { policy.severity.min(Severity::Ticket) };
         Some(Picture {
@@ -310,7 +326,7 @@ impl Domain {
             self.members(name).into_iter().filter(|replica| absence::is_by_hand(replica)).collect();
         let since = members
             .iter()
-            .filter_map(|replica| replica.kept.absent_since)
+            .filter_map(|replica| absence::stands_since(replica))
             .min_by_key(|since| since.awake)?;
         deadlines.push(since.awake + absence::BY_HAND_AFTER);
         let due = self.now.awake.since(since.awake) >= absence::BY_HAND_AFTER;

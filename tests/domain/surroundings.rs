@@ -318,3 +318,40 @@ fn a_healthcheck_that_has_stopped_reporting_is_told_of_and_costs_few_questions()
     assert_eq!(rig.told()[0].1, Severity::Ticket, "{:?}", rig.told());
     assert!(rig.acts.is_empty());
 }
+
+#[test]
+fn a_removal_of_what_stood_still_for_long_does_not_end_its_trouble_at_once() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.behave("web", Behaviour::Hangs);
+    let failing = (0..60).any(|_| {
+        rig.run(seconds(1));
+        rig.view().replicas[0].trouble.is_some()
+    });
+    assert!(failing);
+    rig.by_hand("web", ContainerState::Exited, &[EventAction::Died { exit_code: Some(1) }]);
+    rig.run(seconds(900));
+    rig.remove("web");
+    rig.run(seconds(2));
+    rig.add("web").behaviour = Behaviour::Hangs;
+    rig.run(seconds(30));
+    assert!(rig.view().replicas[0].trouble.is_some());
+    let over = |decision: &Decision| matches!(decision, Decision::TroubleOver);
+    assert!(!rig.decisions.iter().any(|(_, decision)| over(decision)), "{:?}", rig.told());
+}
+
+#[test]
+fn what_came_back_while_the_event_stream_was_cut_is_not_called_down() {
+    let mut policy = policy(vec![probed("web")]);
+    policy.looking.list_every = seconds(600);
+    let mut rig = Rig::new(policy);
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.by_hand("web", ContainerState::Exited, &[EventAction::Died { exit_code: Some(1) }]);
+    rig.run(seconds(1));
+    rig.by_hand("web", ContainerState::Running, &[]);
+    rig.run(seconds(120));
+    assert!(rig.told().is_empty(), "{:?}", rig.told());
+    assert_eq!(rig.view().replicas[0].verdict, Verdict::Healthy);
+}

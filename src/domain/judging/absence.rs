@@ -79,7 +79,14 @@ pub(crate) fn is_by_hand(replica: &Replica) -> bool {
         | Lifecycle::Remote
         | Lifecycle::Odd(_) => false,
     };
-    stands && replica.kept.stopped_by_hand
+    stands && replica.kept.stopped_by_hand.is_some()
+}
+
+/// Since when it stands still for the reason that it does now: what had ended may have been removed by somebody later.
+pub(crate) fn stands_since(replica: &Replica) -> Option<Moment> {
+    let ended = replica.kept.absent_since?;
+    let by_hand = replica.kept.stopped_by_hand.filter(|since| since.awake > ended.awake);
+    Some(by_hand.unwrap_or(ended))
 }
 
 /// It finished its work, or was never begun.

@@ -60,7 +60,7 @@ impl Domain {
 
     /// Events carry no actor: what is not ours is somebody else's (S10).
     fn note_touch(&mut self, name: &ReplicaName, event: &EngineEvent) {
-        let now = self.now.awake;
+        let (now, at) = (self.now.awake, self.now);
         let Some(replica) = self.replicas.get_mut(name) else {
             return;
         };
@@ -93,7 +93,7 @@ impl Domain {
                 let touched_late =
                     replica.touched.as_ref().is_none_or(|(at, _)| now.since(*at) > within);
                 if touched_late {
-                    replica.kept.stopped_by_hand = false;
+                    replica.kept.stopped_by_hand = None;
                 }
                 return;
             }
@@ -102,6 +102,8 @@ impl Domain {
             }
         };
         replica.touched = Some((now, word.to_owned()));
-        replica.kept.stopped_by_hand |= by_hand;
+        if by_hand {
+            replica.kept.stopped_by_hand.get_or_insert(at);
+        }
     }
 }

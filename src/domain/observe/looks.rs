@@ -213,7 +213,7 @@ impl Replica {
                 self.kept.streaks.clear();
                 self.evidence = Evidence::default();
                 self.fresh_after = inspection.started;
-                self.kept.stopped_by_hand = false;
+                self.kept.stopped_by_hand = None;
                 self.kept.own_stop = None;
             } else if matches!(before, Lifecycle::Unseen | Lifecycle::Paused { .. }) {
                 let was_paused = matches!(before, Lifecycle::Paused { .. });

@@ -252,7 +252,7 @@ impl Domain {
 /// What keeps defib from the start that pairs with its own stop: only somebody who has taken the replica over meanwhile. A
 /// cordon or a gate that shut in mid-ladder does not (S7): it would leave standing what defib itself stopped.
 fn taken_over(replica: &Replica) -> Option<Hold> {
-    replica.kept.stopped_by_hand.then(|| Hold::Touched("somebody else stopped it".to_owned()))
+    replica.kept.stopped_by_hand.map(|_| Hold::Touched("somebody else stopped it".to_owned()))
 }
 
 fn is_verifying(attempt: &Attempt, healthy: &Instance) -> bool {

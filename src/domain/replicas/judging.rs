@@ -106,7 +106,8 @@ impl Domain {
                 .map(|(name, seen)| (name.clone(), seen.streak.clone()))
                 .collect();
         }
-        let stands_for = replica.kept.absent_since.map(|since| self.now.awake.since(since.awake));
+        let stands_for =
+            absence::stands_since(replica).map(|since| self.now.awake.since(since.awake));
         let left_standing = replica.kept.attempt.is_none()
             && (absence::is_by_hand(replica) || absence::is_finished(replica))
             && stands_for.is_some_and(|span| span >= replica.policy.stable_for);

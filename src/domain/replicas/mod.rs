@@ -13,6 +13,7 @@ use super::{
     Domain,
     acting::attempt::Attempt,
     effect::{Effect, ProbeOrder},
+    judging::absence,
     moment::AwakeMs,
     name::ReplicaName,
     observation::Target,
@@ -73,7 +74,7 @@ impl Domain {
             | Lifecycle::Remote
             | Lifecycle::Odd(_) => None,
         };
-        let gone = replica.kept.absent_since.and_then(|since| {
+        let gone = absence::stands_since(replica).and_then(|since| {
             let over = since.awake + replica.policy.stable_for;
             [over, since.awake + FORGET_AFTER].into_iter().filter(|at| *at > now).min()
         });
@@ -85,13 +86,11 @@ impl Domain {
         if replica.lifecycle != Lifecycle::Gone || replica.kept.attempt.is_some() {
             return false;
         }
-        let gone_for = replica
-            .kept
-            .absent_since
+        let gone_for = absence::stands_since(replica)
             .map_or(Duration::ZERO, |since| self.now.awake.since(since.awake));
         let unlisted = !replica.listed && !replica.is_worth_keeping();
         // What is configured and went by itself is missed until it is back, or no longer configured (P8).
-        let removed = !replica.listed || replica.kept.stopped_by_hand;
+        let removed = !replica.listed || replica.kept.stopped_by_hand.is_some();
         unlisted || (removed && gone_for >= FORGET_AFTER)
     }
 

@@ -39,8 +39,8 @@ pub struct ReplicaRecord {
     pub passed: BTreeMap<ProbeName, u64>,
     /// Our own stop that was not followed by a start (S1).
     pub own_stop: Option<OwnStop>,
-    /// Whether somebody else stopped or removed it, by the events.
-    pub stopped_by_hand: bool,
+    /// Since when, by the events, somebody else has stopped or removed it, if so.
+    pub stopped_by_hand: Option<Moment>,
     /// Since when it has not been running.
     pub absent_since: Option<Moment>,
 }
@@ -109,7 +109,7 @@ impl Replica {
             streaks: BTreeMap::new(),
             passed: BTreeMap::new(),
             own_stop: None,
-            stopped_by_hand: false,
+            stopped_by_hand: None,
             absent_since: None,
         };
         Self::restored(kept, policy, listed, now)
@@ -159,7 +159,7 @@ impl Replica {
             (Some(own), Some(inspection)) => own.explains(inspection),
             (None, _) | (_, None) => false,
         };
-        stands && explained && !self.kept.stopped_by_hand
+        stands && explained && self.kept.stopped_by_hand.is_none()
     }
 
     /// Whether there is anything to remember once its container is gone.

@@ -86,7 +86,11 @@ fn must_be_told(
         && story.unhindered(window)
         && !story.store_bad.iter().any(|bad| bad.meets(window))
         && !story.sleeps.iter().any(|sleep| window.holds(sleep.0))
-        && story.acts.iter().all(|act| act.replica == replica || !window.holds(act.at));
+        && story.acts.iter().all(|act| act.replica == replica || !window.holds(act.at))
+        // A sibling that was given up before has said it for all: replicas join their service's incident.
+        && !story.acts.iter().any(|act| {
+            act.service.name == service.name && act.replica != replica && act.at < by
+        });
     if !quiet {
         return;
     }
