@@ -162,7 +162,7 @@ fn say(record: &DecisionRecord) {
             tracing::warn!(service, "{who} is unhealthy: {}", shows.escape_debug())
         }
         Decision::TroubleOver => {
-            tracing::info!(service, "{who} has stayed well: its trouble is over")
+            tracing::info!(service, "{who}: its trouble is over")
         }
         Decision::Held(Hold::Dry) => {
             tracing::warn!(service, "{who} would be restarted now (dry run)")

@@ -151,7 +151,7 @@ pub struct SendOrder {
     pub durable: bool,
 }
 
-/// A short name of an effect for transcripts.
+/// Its word, for transcripts and texts.
 impl std::fmt::Display for Primitive {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {

@@ -77,12 +77,7 @@ impl Domain {
         self.tell_of_store();
         let lost = self.memory_lost_until();
         self.record_host();
-        let budget = self
-            .host
-            .spending
-            .next_at(self.policy.limits.budget, &self.boot_id, self.now)
-            .map(|at| now + at.since(self.now.boot));
-        let deadlines = [brake, engine, refused, lost, budget, self.durability.next_deadline()];
+        let deadlines = [brake, engine, refused, lost, self.durability.next_deadline()];
         self.host.deadline = deadlines.into_iter().flatten().filter(|at| *at > now).min();
         self.host.deadline
     }
@@ -175,11 +170,15 @@ impl Domain {
             Ending::NotCured(_)
             | Ending::Gone
             | Ending::NotOurs(_)
-            | Ending::Abandoned(_)
             | Ending::Interrupted
             | Ending::Refused(_) => {
                 engaged.trial = None;
                 engaged.last = self.now;
+            }
+            // Nothing was tried.
+            Ending::Abandoned(_) => {
+                engaged.trial = None;
+                engaged.trials = engaged.trials.saturating_sub(1);
             }
         }
     }

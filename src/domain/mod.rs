@@ -86,6 +86,9 @@ enum Holder {
 impl Domain {
     /// Takes one observation in and decides what follows from it. Total: no observation in any state is an error.
     pub fn step(&mut self, now: Moment, observation: Observation) -> Batch {
+        if let Observation::HostResumed(slept) = &observation {
+            self.excuse_attempts((*slept).min(now.awake.since(self.now.awake)));
+        }
         self.now = now;
         self.agenda.ring(now.awake);
         self.observe(observation);

@@ -2,7 +2,7 @@
 
 use super::{
     Domain, Holder, Host,
-    acting::brake::Brake,
+    acting::{attempt::Attempt, brake::Brake, hold::Hold},
     agenda::{Agenda, Owner},
     durability::Durability,
     effect::Batch,
@@ -202,7 +202,7 @@ impl Domain {
         for sink in &policy.sinks {
             self.sinks
                 .entry(sink.name.clone())
-                .and_modify(|known| known.policy = sink.clone())
+                .and_modify(|known| known.adopt(sink.clone()))
                 .or_insert_with(|| Sink::new(sink.clone()));
         }
         let names: Vec<ReplicaName> = self.replicas.keys().cloned().collect();
@@ -268,12 +268,13 @@ impl Domain {
             Belonging::Unlisted => {
                 (replica.policy, replica.listed) = (unlisted_policy(policy, &name), false)
             }
-            Belonging::Foreign if replica.kept.attempt.is_some() => {
+            Belonging::Foreign if replica.kept.attempt.as_ref().is_some_and(Attempt::has_acted) => {
                 // Being acted on: when that has ended it is looked at, and let go.
                 self.replicas.insert(name, replica);
                 return;
             }
             Belonging::Foreign => {
+                self.abandon_attempt(&mut replica, Hold::Never("no longer configured".to_owned()));
                 self.forget(&replica);
                 if let Some(container) = &replica.kept.container {
                     self.containers.insert(container.clone(), Holder::Foreign);

@@ -2,7 +2,7 @@
 
 use super::{
     Domain,
-    acting::{brake::Brake, gates::evidence_case, hold::Hold},
+    acting::{attempt::Attempt, brake::Brake, gates::evidence_case, hold::Hold},
     agenda::Owner,
     judging::{absence, verdict::Verdict},
     message::{IncidentKind, Severity},
@@ -19,6 +19,9 @@ const BLIND_FOR: Duration = Duration::from_secs(60);
 
 /// After our start every container is looked at within this, or it can't be.
 const LOOKED_AT_WITHIN: Duration = Duration::from_secs(30);
+
+/// After our start, what could not be looked at before is tried again within this.
+const SEEN_WITHIN: Duration = Duration::from_secs(75);
 
 /// So long before something is called down the list is asked for once more.
 const LIST_BEFORE_DOWN: Duration = Duration::from_secs(5);
@@ -99,7 +102,13 @@ impl Domain {
         let by_hand = self.picture_by_hand(name, listed, &mut deadlines);
         self.set_picture(key(IncidentKind::StoppedByHand), by_hand);
         let blind = self.picture_blind(name, &mut deadlines);
-        self.set_picture(key(IncidentKind::CannotEvaluate), blind);
+        let seen_by = self.own_start + SEEN_WITHIN;
+        if blind.is_none() && self.now.awake < seen_by {
+            // What could not be looked at before our start has not been tried for long enough to say that it can.
+            deadlines.push(seen_by);
+        } else {
+            self.set_picture(key(IncidentKind::CannotEvaluate), blind);
+        }
         let never_passed = self.picture_never_passed(name, &policy);
         self.set_picture(key(IncidentKind::NeverPassed), never_passed);
         let chronic = self.picture_chronic(name, &mut deadlines);
@@ -191,6 +200,7 @@ impl Domain {
             .min_by_key(|since| since.awake)?;
         for replica in &members {
             deadlines.push(replica.hold_since + BRIEF_FOR);
+            deadlines.extend(replica.kept.attempt.as_ref().map(Attempt::is_cure_until));
             if let (Some(trouble), Some(span)) =
                 (&replica.kept.trouble, policy.page_after.failing_for)
             {
@@ -218,8 +228,23 @@ impl Domain {
         Some(Picture { since, level, recovered, given_up, failing, content })
     }
 
-    /// How much one replica's trouble disturbs: nobody is woken for what is being cured (P9).
+    /// How much one replica's trouble disturbs. Causes first: where what it needs is told of as loudly, that incident stands
+    /// for this one (S9).
     fn level_of(&self, replica: &Replica, policy: &ServicePolicy) -> Option<Severity> {
+        let level = self.own_level_of(replica, policy)?;
+        let tried = replica.kept.trouble.as_ref().is_some_and(|trouble| trouble.attempts > 0);
+        match &replica.hold {
+            Some(Hold::DependencyNotHealthy(needed))
+                if !tried && self.is_told_of(needed, level) =>
+            {
+                None
+            }
+            Some(_) | None => Some(level),
+        }
+    }
+
+    /// The same, for itself alone: nobody is woken for what is being cured (P9).
+    fn own_level_of(&self, replica: &Replica, policy: &ServicePolicy) -> Option<Severity> {
         let trouble = replica.kept.trouble.as_ref()?;
         let failing = replica.verdict == Verdict::Unhealthy;
         let by_count =
@@ -228,22 +253,20 @@ impl Domain {
         let by_time =
             policy.page_after.failing_for.is_some_and(|span| failing && failing_for >= span);
         let over = by_count || by_time;
-        let in_hand = replica.kept.attempt.is_some();
+        let in_hand = replica
+            .kept
+            .attempt
+            .as_ref()
+            .is_some_and(|attempt| attempt.is_cure_until() > self.now.awake);
         let cure = match policy.page {
             PageWhen::IfNotCured => Severity::Notice.min(policy.severity),
             PageWhen::AtOnce => policy.severity,
         };
         let held_for = self.now.awake.since(replica.hold_since);
         let brief = replica.hold.as_ref().is_some_and(Hold::is_brief) && held_for < BRIEF_FOR;
-        if trouble.attempts == 0
-            && matches!(&replica.hold, Some(Hold::DependencyNotHealthy(needed)) if self.is_told_of(needed))
-        {
-            // Causes first: its incident stands for this one (S9).
-            return None;
-        }
         let settling =
             matches!(&replica.hold, Some(Hold::Settling(super::acting::hold::Settle::OwnStart)));
-        if trouble.not_cured > 0 || trouble.attempts > 1 {
+        if trouble.not_cured > 0 || trouble.attempts > 1 || replica.is_given_up() {
             return Some(policy.severity);
         }
         if in_hand {
@@ -259,11 +282,13 @@ impl Domain {
         }
     }
 
-    /// Whether an incident of this service is open.
-    fn is_told_of(&self, service: &str) -> bool {
+    /// Whether people were told at least so loudly that this service fails or is down.
+    fn is_told_of(&self, service: &str, level: Severity) -> bool {
         self.incidents.values().any(|incident| {
             let same = incident.key.service.as_ref().is_some_and(|name| name.as_str() == service);
-            same && incident.story.stage == Stage::Failing
+            let about = matches!(incident.key.kind, IncidentKind::Unhealthy | IncidentKind::Down);
+            let loud = incident.story.level >= level;
+            same && about && loud && incident.story.stage == Stage::Failing
         })
     }
 

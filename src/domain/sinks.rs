@@ -4,7 +4,7 @@ use super::{
     Domain,
     agenda::Owner,
     effect::{Effect, SendOrder},
-    message::{IncidentKind, Message, MessageKind},
+    message::{Message, MessageKind},
     moment::AwakeMs,
     name::{IncidentId, MessageId, ServiceName, SinkName},
     observation::DeliveryOutcome,
@@ -16,11 +16,6 @@ use super::{
         story::{Stage, Story},
     },
 };
-use std::time::Duration;
-
-/// After our start, what could not be looked at before is tried again within this.
-const SEEN_WITHIN: Duration = Duration::from_secs(75);
-
 impl Domain {
     /// What the matter looks like now; `None`: there is nothing the matter.
     pub(super) fn set_picture(&mut self, key: IncidentKey, picture: Option<Picture>) {
@@ -32,19 +27,22 @@ impl Domain {
                 if *incident == before {
                     return;
                 }
+                let again =
+                    before.story.stage == Stage::Resolved && incident.story.stage == Stage::Failing;
                 let raised = incident.story.level > before.story.level;
                 let (id, level) = (incident.id, incident.story.level);
-                if raised {
+                if again {
+                    self.decide(
+                        key.service.as_ref(),
+                        None,
+                        Decision::Opened(id, key.clone(), level),
+                    );
+                } else if raised {
                     self.decide(key.service.as_ref(), None, Decision::Raised(id, level));
                 }
                 self.incident_changed(&key, before.story);
             }
             (Some(incident), None) => {
-                let just_started = self.now.awake.since(self.own_start) < SEEN_WITHIN;
-                if just_started && key.kind == IncidentKind::CannotEvaluate {
-                    // What could not be looked at before has not been tried for long enough to say that it can.
-                    return;
-                }
                 if incident.story.stage != Stage::Resolved {
                     let before = incident.story;
                     incident.resolve(now);

@@ -29,8 +29,6 @@ pub struct View {
     pub brake: bool,
     /// Whether the `hold` file exists.
     pub hold_file: bool,
-    /// Restarts that the host has begun within its budget's span.
-    pub host_restarts: usize,
 }
 
 /// How a replica stands.
@@ -108,7 +106,6 @@ impl Domain {
             store_problem: self.durability.failing().map(|(_, why)| why.clone()),
             brake: matches!(self.host.brake, Brake::Engaged(_)),
             hold_file: self.host.hold_file,
-            host_restarts: self.host.spending.restarts.len(),
         }
     }
 }

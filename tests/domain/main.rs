@@ -14,5 +14,6 @@
 mod acting;
 mod replay;
 mod rig;
+mod seeing;
 mod surroundings;
 mod telling;

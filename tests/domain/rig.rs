@@ -306,6 +306,21 @@ impl Rig {
         self.put(1, Observation::PolicyLoaded(Arc::new(policy)));
     }
 
+    /// defib does not run for so long; what came meanwhile comes after.
+    pub fn stall(&mut self, span: Duration) {
+        let by = ms(span);
+        self.now += by;
+        let late = std::mem::take(&mut self.queue);
+        self.queue = late.into_iter().map(|((at, n), what)| ((at + by, n), what)).collect();
+        for (_, at) in self.watches.values_mut() {
+            *at += by;
+        }
+        for container in self.containers.values_mut() {
+            container.next_check += by;
+        }
+        self.step(Observation::HostResumed(span));
+    }
+
     /// Where the prober was last told to find each target.
     pub fn watched_at(&self) -> Vec<String> {
         let addresses = self.watches.values().filter_map(|(watch, _)| watch.address);

@@ -46,8 +46,16 @@ impl Domain {
                 }
             }
             Observation::Acted { attempt, outcome } => {
-                if outcome == ActOutcome::Done {
-                    self.act_carried_out();
+                match &outcome {
+                    ActOutcome::Done => self.act_carried_out(),
+                    ActOutcome::Denied(why) => {
+                        self.host.refused(self.now, why.clone());
+                        self.agenda.touch(Owner::Host);
+                    }
+                    ActOutcome::NoSuchContainer
+                    | ActOutcome::Failed { .. }
+                    | ActOutcome::TimedOut(_)
+                    | ActOutcome::Unreachable(_) => {}
                 }
                 if let Some(name) = self.attempts.get(&attempt).cloned() {
                     self.attempt_input(&name, Input::Acted(outcome));
@@ -89,7 +97,7 @@ impl Domain {
     }
 }
 
-/// The policy that a URL alone stands under.
+/// The name of the replica that stands in for a service's URL.
 pub(super) fn stand_in_name(service: &ServicePolicy) -> ReplicaName {
     ReplicaName::new(format!("{} (URL)", service.name))
 }

@@ -26,10 +26,12 @@ impl Domain {
         let in_grace = replica.in_grace(now.awake);
         let seen = replica.evidence.probes.entry(probe.name.clone()).or_default();
         let before = seen.streak.clone();
+        let was_blind = seen.could_not_look.is_some();
         let passed = seen.observe(sample, probe, in_grace, now);
         let changed = before.failures != seen.streak.failures
             || before.failing != seen.streak.failing
             || seen.streak.passes <= probe.rise
+            || was_blind
             || seen.could_not_look.is_some();
         if passed && !replica.has_passed(probe) {
             replica.kept.passed.insert(probe.name.clone(), probe.definition);

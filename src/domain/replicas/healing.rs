@@ -58,6 +58,17 @@ impl Domain {
         }
     }
 
+    /// We did not run for so long: nothing that an attempt waits for could be seen meanwhile.
+    pub(in crate::domain) fn excuse_attempts(&mut self, stalled: Duration) {
+        for name in self.attempts.values() {
+            if let Some(attempt) =
+                self.replicas.get_mut(name).and_then(|replica| replica.kept.attempt.as_mut())
+            {
+                attempt.excuse(stalled);
+            }
+        }
+    }
+
     /// Something came for the attempt of a replica.
     pub(in crate::domain) fn attempt_input(&mut self, name: &ReplicaName, input: Input<'_>) {
         if let Some(mut replica) = self.replicas.remove(name) {
@@ -175,6 +186,13 @@ impl Domain {
         }
     }
 
+    /// Nothing was done yet, and nothing will be.
+    pub(in crate::domain) fn abandon_attempt(&mut self, replica: &mut Replica, why: Hold) {
+        if let Some(id) = replica.kept.attempt.as_ref().map(|attempt| attempt.id) {
+            self.end_attempt(replica, id, Ending::Abandoned(why));
+        }
+    }
+
     /// The restart is paid for, in the replica's budget and in the host's.
     fn pay(&mut self, replica: &mut Replica) {
         let Some(attempt) = &mut replica.kept.attempt else {
@@ -220,9 +238,6 @@ impl Domain {
                     if let Some(trouble) = &mut replica.kept.trouble {
                         trouble.attempts = trouble.attempts.saturating_sub(1);
                     }
-                }
-                if let Ending::Refused(why) = &ending {
-                    self.host.refused(self.now, why.clone());
                 }
             }
             Ending::Interrupted => {

@@ -53,6 +53,7 @@ impl Domain {
                 _,
             ) => None,
         };
+        self.leave_out_blindness(replica);
         replica.kept.absent_since = match (&replica.lifecycle, replica.kept.absent_since) {
             (Lifecycle::Running { since, .. }, Some(absent))
                 if now.awake.since(*since) < BACK_AFTER =>
@@ -69,6 +70,32 @@ impl Domain {
                 since,
             ) => since.or(Some(now)),
         };
+    }
+
+    /// The time in which nobody could look is no time in which it was seen healthy.
+    fn leave_out_blindness(&self, replica: &mut Replica) {
+        let now = self.now.awake;
+        let by_engine = replica
+            .inspection
+            .as_ref()
+            .filter(|inspection| inspection.healthcheck.is_some())
+            .and_then(|_| self.looking.blind())
+            .map(|(since, _)| since.awake);
+        let by_look = replica.could_not_look.as_ref().map(|(since, _)| since.awake);
+        let by_silence = (replica.verdict == Verdict::Unknown).then_some(now);
+        let blind = [by_engine, by_look, by_silence].into_iter().flatten().min();
+        match (blind, replica.blind_since) {
+            (Some(since), None) => replica.blind_since = Some(since),
+            (None, Some(since)) => {
+                if let Some(healthy) = &mut replica.healthy_since {
+                    // Of a blindness that began before, only what lies after counts.
+                    let unseen = now.since(since.max(healthy.awake));
+                    healthy.awake = healthy.awake + unseen;
+                }
+                replica.blind_since = None;
+            }
+            (Some(_), Some(_)) | (None, None) => {}
+        }
     }
 
     /// The bad time begins, goes on, or is over (S6).
@@ -119,7 +146,7 @@ impl Domain {
                 Decision::TroubleOver,
             );
         }
-        let Some(since) = replica.healthy_since else {
+        let Some(since) = replica.healthy_since.filter(|_| replica.blind_since.is_none()) else {
             return;
         };
         let healthy_for = self.now.awake.since(since.awake);

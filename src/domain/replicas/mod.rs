@@ -26,6 +26,9 @@ use super::{
 use judging::BACK_AFTER;
 use std::{borrow::Cow, time::Duration};
 
+/// A replica in trouble that can't be looked at asks so often whether it can again.
+const LOOK_WHILE_BLIND_EVERY: Duration = Duration::from_secs(10);
+
 /// What somebody removed is forgotten after this, with its ticket: a day is long enough to have forgotten it.
 const FORGET_AFTER: Duration = Duration::from_secs(24 * 3600);
 
@@ -57,7 +60,10 @@ impl Domain {
             let stable = replica.kept.trouble.as_ref().map(|_| since + policy.stable_for);
             let refill = (replica.kept.spending.spent > 0)
                 .then_some(since + policy.budget.refill_after_healthy);
-            [stable, refill].into_iter().flatten().filter(|at| *at > now).min()
+            // While it can't be looked at, whether it can again is asked for.
+            let seen = replica.blind_since.map(|_| now + LOOK_WHILE_BLIND_EVERY);
+            let due = [stable, refill].into_iter().flatten().map(|at| seen.unwrap_or(at).max(at));
+            due.filter(|at| *at > now).min()
         });
         let grace = match &replica.lifecycle {
             Lifecycle::Running { since, .. } => {
@@ -113,7 +119,7 @@ impl Domain {
         self.leave_service(&replica.policy.name, name);
     }
 
-    /// Writes it down where it changed, and where there is anything to remember.
+    /// Writes it down where it changed.
     pub(super) fn record_replica(&mut self, replica: &mut Replica) {
         let kept = worth_recording(&replica.kept);
         if replica.recorded.as_ref() == Some(&*kept) {

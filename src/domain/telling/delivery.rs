@@ -115,6 +115,17 @@ impl Sink {
         }
     }
 
+    /// The config was read again. Whoever mended a broken sink need not wait for its next try.
+    pub(crate) fn adopt(&mut self, policy: SinkPolicy) {
+        self.policy = policy;
+        if self.broken.is_some() {
+            self.paused_until = None;
+            for outgoing in self.rows.values_mut().filter_map(|row| row.outgoing.as_mut()) {
+                outgoing.not_before = AwakeMs(0);
+            }
+        }
+    }
+
     fn takes(&self, level: Severity) -> bool {
         self.policy.severities.is_empty() || self.policy.severities.contains(&level)
     }
@@ -135,7 +146,7 @@ impl Sink {
         owed(row.told, incident.story)
     }
 
-    /// An attempt's outcome. False where it answers nothing that is under way.
+    /// An attempt's outcome. `None` where it answers nothing that is under way.
     pub(crate) fn answered(
         &mut self,
         message: MessageId,

@@ -80,14 +80,17 @@ pub struct Incident {
     pub ended: Option<Moment>,
     /// How it stands.
     pub story: Story,
+    /// When the last reminder was due; when it was opened, before the first.
+    pub reminded: Moment,
     /// How often it failed again after it had recovered.
     pub relapses: u32,
     /// What to say of it.
     pub content: Content,
 }
 
-/// Until each of the first reminders; daily from then on (P3).
-const REMINDERS: [Duration; 2] = [Duration::from_secs(3600), Duration::from_secs(4 * 3600)];
+/// The waits for the first reminders, so that they come after 1 h, 4 h and a day; daily from then on (P3).
+const WAITS: [Duration; 3] =
+    [Duration::from_secs(3600), Duration::from_secs(3 * 3600), Duration::from_secs(20 * 3600)];
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 impl Incident {
@@ -107,6 +110,7 @@ impl Incident {
             opened: now,
             ended: picture.recovered.then_some(now),
             story: Story { level, stage, given_up: picture.given_up, reminders: 0 },
+            reminded: now,
             relapses: 0,
             content: picture.content,
         }
@@ -114,10 +118,17 @@ impl Incident {
 
     /// Moves on to what the matter looks like now.
     pub(crate) fn follow(&mut self, picture: Picture, now: Moment) {
+        if let (Stage::Resolved, Some(level), true) =
+            (self.story.stage, picture.level, picture.failing && !picture.recovered)
+        {
+            // It was over, and a sink does not know that yet: for all the others this is a new one.
+            *self = Self::open(self.id, self.key.clone(), picture, level, now);
+            return;
+        }
         if let Some(level) = picture.level {
             self.story.level = self.story.level.max(level);
         }
-        self.story.given_up = picture.given_up;
+        self.story.given_up |= picture.given_up;
         match (self.story.stage, picture.recovered) {
             (Stage::Failing, true) if self.relapses == 0 => {
                 self.story.stage = Stage::Recovered;
@@ -125,9 +136,7 @@ impl Incident {
             }
             // It recovered once and that did not hold: the next recovery is told when it has held.
             (Stage::Failing, true) => self.ended = self.ended.or(Some(now)),
-            (Stage::Recovered | Stage::Resolved, false)
-                if picture.failing && picture.level.is_some() =>
-            {
+            (Stage::Recovered, false) if picture.failing && picture.level.is_some() => {
                 self.story.stage = Stage::Failing;
                 self.relapses = self.relapses.saturating_add(1);
                 self.ended = None;
@@ -135,6 +144,7 @@ impl Incident {
             (Stage::Failing, false) => self.ended = None,
             (Stage::Recovered | Stage::Resolved, _) => {}
         }
+        self.story.given_up &= self.story.stage == Stage::Failing;
         self.content = picture.content;
     }
 
@@ -147,22 +157,55 @@ impl Incident {
         self.ended = self.ended.or(Some(now));
     }
 
-    /// Counts the reminders that are due by now, and says when the next one is.
+    /// Counts the reminders that are due by now, and says when the next one is. Counted from the last one, so that a boot of
+    /// the host, which begins the awake clock anew, makes them late and not rare.
     pub(crate) fn remind(&mut self, now: AwakeMs) -> Option<AwakeMs> {
         match self.story.stage {
-            Stage::Failing => {
-                let open_for = now.since(self.opened.awake);
-                let early = REMINDERS.iter().filter(|after| open_for >= **after).count();
-                let days = open_for.as_secs() / DAY.as_secs();
-                let due = u32::try_from(early)
-                    .unwrap_or(0)
-                    .saturating_add(u32::try_from(days).unwrap_or(u32::MAX));
-                self.story.reminders = self.story.reminders.max(due);
-                let next_early = REMINDERS.get(early).copied();
-                let next_daily = DAY.saturating_mul(u32::try_from(days + 1).unwrap_or(u32::MAX));
-                Some(self.opened.awake + next_early.unwrap_or(next_daily))
-            }
+            Stage::Failing => loop {
+                let index = usize::try_from(self.story.reminders).unwrap_or(usize::MAX);
+                let next = self.reminded.awake + WAITS.get(index).copied().unwrap_or(DAY);
+                if next > now {
+                    return Some(next);
+                }
+                self.reminded.awake = next;
+                self.story.reminders = self.story.reminders.saturating_add(1);
+            },
             Stage::Recovered | Stage::Resolved => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{moment::BootId, record::OnBoot};
+
+    fn at(awake_s: u64) -> Moment {
+        Moment { awake: AwakeMs(awake_s * 1000), ..Moment::default() }
+    }
+
+    #[test]
+    fn reminders_come_after_an_hour_four_hours_and_daily_and_go_on_after_a_boot() {
+        let key = IncidentKey { service: None, kind: IncidentKind::Brake };
+        let picture = Picture {
+            since: at(0),
+            level: Some(Severity::Page),
+            recovered: false,
+            given_up: false,
+            failing: true,
+            content: Content::default(),
+        };
+        let mut incident = Incident::open(IncidentId(1), key, picture, Severity::Page, at(0));
+        let hours = |incident: &mut Incident, n: u64| {
+            incident.remind(AwakeMs(n * 3_600_000));
+            incident.story.reminders
+        };
+        let counted: Vec<u32> =
+            [0, 1, 3, 4, 23, 24, 47, 48].map(|n| hours(&mut incident, n)).into();
+        assert_eq!(counted, [0, 1, 1, 2, 2, 3, 3, 4]);
+        let kept = OnBoot { boot_id: BootId("before".into()), kept: incident };
+        let mut incident = kept.into_kept(&BootId("after".into()), at(60));
+        assert_eq!(hours(&mut incident, 23), 4);
+        assert_eq!(hours(&mut incident, 24), 5);
     }
 }

@@ -150,11 +150,11 @@ fn next_steps(members: &[&Replica]) -> Vec<String> {
     else {
         return Vec::new();
     };
-    let container = replica
-        .inspection
-        .as_ref()
-        .map_or(replica.kept.name.as_str(), |inspection| inspection.name.as_str());
-    let container = pasteable(container);
+    // A URL is no container, and of one that was never looked at the name is not known.
+    let Some(inspection) = &replica.inspection else {
+        return Vec::new();
+    };
+    let container = pasteable(&inspection.name);
     let mut steps = vec![
         format!("$ docker logs --tail 50 {container}"),
         format!("$ docker inspect --format '{{{{json .State.Health}}}}' {container}"),
@@ -186,15 +186,10 @@ pub(crate) fn down(policy: &ServicePolicy, count: &Absence, members: &[&Replica]
     if count.never_seen > 0 {
         lines_of.push(format!("{} never seen on this host", count.never_seen));
     }
-    let first = members.iter().find(|replica| count.missing.contains(&replica.kept.name));
-    let next_steps = first
-        .map(|replica| {
-            replica
-                .inspection
-                .as_ref()
-                .map_or(replica.kept.name.as_str(), |inspection| inspection.name.as_str())
-        })
-        .map(pasteable)
+    let missing = || members.iter().filter(|replica| count.missing.contains(&replica.kept.name));
+    let next_steps = missing()
+        .find_map(|replica| replica.inspection.as_ref())
+        .map(|inspection| pasteable(&inspection.name))
         .map(|container| {
             vec![
                 format!("$ docker logs --tail 50 {container}"),
@@ -202,10 +197,16 @@ pub(crate) fn down(policy: &ServicePolicy, count: &Absence, members: &[&Replica]
             ]
         })
         .unwrap_or_default();
+    let ours = missing().any(|replica| replica.stands_by_own_stop());
+    let done = if ours {
+        "stopped by defib and not started again; that is tried within its budget"
+    } else {
+        "not started: defib starts only what it stopped itself"
+    };
     Content {
         headline: format!("{name} is down: {} of {wanted} run", count.running),
         members: lines_of,
-        done: vec!["not started: defib starts only what it stopped itself".to_owned()],
+        done: vec![done.to_owned()],
         findings: Vec::new(),
         next_steps,
         runbook: policy.runbook.clone(),
@@ -279,7 +280,8 @@ pub(crate) fn engine_unreachable(why: &str) -> Content {
         headline: "the container engine does not answer".to_owned(),
         findings: vec![why.to_owned()],
         done: vec![
-            "probing goes on; nothing is restarted and nothing is called dead meanwhile".to_owned(),
+            "probing goes on; what can't be looked at is neither restarted nor called dead"
+                .to_owned(),
         ],
         next_steps: vec!["$ systemctl status docker".to_owned()],
         ..Content::default()
@@ -334,6 +336,10 @@ impl Replica {
         let Some(trouble) = &mut self.kept.trouble else {
             return;
         };
+        if matches!(ending, Ending::Abandoned(_)) {
+            // Nothing was done, and what was found may be of another life.
+            return;
+        }
         if !attempt.findings.is_empty() {
             trouble.findings.clone_from(&attempt.findings);
         }

@@ -47,6 +47,8 @@ pub(crate) struct Looking {
 #[derive(Debug, Default)]
 struct Poll {
     under_way: bool,
+    /// It was wanted once more since it was asked for.
+    again: bool,
     due: AwakeMs,
     /// Since when it could not be had, how often in a row, and why.
     failing: Option<(Moment, u32, LookFailure)>,
@@ -88,6 +90,8 @@ impl Looking {
     /// The full list is wanted at once: something may have been missed.
     pub(crate) fn want_list(&mut self, now: AwakeMs) {
         self.list.due = now;
+        // What is under way may have been asked for before it.
+        self.list.again = self.list.under_way;
     }
 
     /// This container is to be looked at as soon as there is room.
@@ -164,7 +168,7 @@ impl Looking {
         self.has_listed |= full;
         let poll = self.poll(full);
         poll.under_way = false;
-        poll.due = now + every;
+        poll.due = if std::mem::take(&mut poll.again) { now } else { now + every };
         poll.failing.take().is_some()
     }
 

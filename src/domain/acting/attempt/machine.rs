@@ -163,7 +163,11 @@ impl Attempt {
     /// A rung's answer came.
     fn acted(&mut self, rung: Rung, outcome: ActOutcome, now: Moment) -> Vec<Output> {
         match outcome {
-            ActOutcome::Denied(why) => self.end(Ending::Refused(why)),
+            ActOutcome::Denied(why) if self.outcomes.is_empty() => self.end(Ending::Refused(why)),
+            // A rung before this one did something, and what it left is ours.
+            ActOutcome::Denied(why) => {
+                self.end(Ending::NotCured(format!("the engine refuses the {}: {why}", word(rung))))
+            }
             ActOutcome::NoSuchContainer => self.end(Ending::Gone),
             ActOutcome::Done
             | ActOutcome::Failed { .. }

@@ -50,6 +50,9 @@ pub const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// … for this long, before what is seen is taken as final.
 pub const OBSERVE_WITHIN: Duration = Duration::from_secs(10);
 
+/// The engine may be at one rung for so long before people hear that it is no cure yet.
+pub const CURE_WITHIN: Duration = Duration::from_secs(120);
+
 /// The engine starts what it restarts right after it stopped; what stands still for longer it will not start.
 pub const START_FOLLOWS_WITHIN: Duration = Duration::from_secs(4);
 
@@ -275,6 +278,20 @@ impl Attempt {
             | Phase::Observing { .. }
             | Phase::Verifying { .. } => false,
         }
+    }
+
+    /// Until when it counts as a cure that is under way (P9): a stop that takes for ever is none.
+    pub(crate) fn is_cure_until(&self) -> AwakeMs {
+        if self.is_touching() {
+            self.deadline().min(self.phase_since.awake + CURE_WITHIN)
+        } else {
+            self.deadline()
+        }
+    }
+
+    /// It did not run, or could not look, for so long: what it waits for gets that time back.
+    pub(crate) fn excuse(&mut self, stalled: Duration) {
+        self.phase_since.awake = self.phase_since.awake + stalled;
     }
 
     /// Whether something may have been done to the container already.

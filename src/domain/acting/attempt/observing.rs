@@ -31,7 +31,9 @@ impl Attempt {
                 vec![Output::Record]
             }
             // By now a stop that arrived would have ended it.
-            ContainerState::Running if final_look && !has_arrived(report) => {
+            ContainerState::Running
+                if final_look && !has_arrived(report) && self.outcomes.is_empty() =>
+            {
                 self.end(Ending::Interrupted)
             }
             ContainerState::Running if final_look => match (rung, self.may_kill, self.resumed) {

@@ -8,11 +8,12 @@ pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
     match state {
         Lifecycle::Running { .. } | Lifecycle::Paused { .. } | Lifecycle::Restarting => None,
         Lifecycle::Stopped(_) | Lifecycle::Created if scene.replica.stands_by_own_stop() => None,
+        // A URL: there is nothing that could be restarted.
+        Lifecycle::Remote => Shut::because(Hold::NotCurable),
         Lifecycle::Unseen
         | Lifecycle::Created
         | Lifecycle::Stopped(_)
         | Lifecycle::Gone
-        | Lifecycle::Remote
         | Lifecycle::Odd(_) => Shut::because(Hold::NotRunning(state.to_string())),
     }
 }

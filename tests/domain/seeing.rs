@@ -1,0 +1,228 @@
+//! What can't be seen, and what is told, refilled or called over on that account: nothing that was not seen.
+
+use crate::rig::*;
+use defib::domain::{
+    acting::attempt::Ending,
+    effect::Primitive,
+    judging::verdict::Verdict,
+    message::{IncidentKind, MessageKind, Severity},
+    name::{ServiceName, SinkName},
+    observation::{ActOutcome, ContainerState, DeliveryOutcome, EventAction},
+    policy::{Place, Policy, ProbeSpec, RestartMode, ServicePolicy, Threshold},
+    record::Decision,
+};
+use std::time::Duration;
+
+fn settled(services: Vec<ServicePolicy>) -> Rig {
+    let names: Vec<String> = services.iter().map(|service| service.name.to_string()).collect();
+    let mut rig = Rig::new(policy(services));
+    for name in names {
+        rig.add(&name);
+    }
+    rig.run(seconds(90));
+    rig
+}
+
+fn of_kind(rig: &Rig, kind: IncidentKind) -> Vec<MessageKind> {
+    let sent = rig.sent.iter().filter(|(_, _, message)| message.incident_kind == kind);
+    sent.map(|(_, _, message)| message.kind).collect()
+}
+
+/// Runs until that is so, for at most ten minutes.
+fn until(rig: &mut Rig, wanted: impl Fn(&Rig) -> bool) {
+    let came = (0..60_000).any(|_| {
+        rig.run(Duration::from_millis(10));
+        wanted(rig)
+    });
+    assert!(came, "{:?}", rig.decisions);
+}
+
+#[test]
+fn a_blindness_that_ends_is_told_to_be_over() {
+    let mut rig = settled(vec![probed("web")]);
+    rig.behave("web", Behaviour::CannotLook);
+    rig.run(seconds(120));
+    assert_eq!(of_kind(&rig, IncidentKind::CannotEvaluate), [MessageKind::Opened]);
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(30));
+    let told = of_kind(&rig, IncidentKind::CannotEvaluate);
+    assert_eq!(told, [MessageKind::Opened, MessageKind::Resolved]);
+}
+
+#[test]
+fn a_blindness_that_ended_while_defib_was_away_is_told_to_be_over() {
+    let mut rig = settled(vec![probed("web")]);
+    rig.behave("web", Behaviour::CannotLook);
+    rig.run(seconds(120));
+    rig.behave("web", Behaviour::Fine);
+    rig.crash();
+    rig.run(seconds(120));
+    let told = of_kind(&rig, IncidentKind::CannotEvaluate);
+    assert_eq!(told, [MessageKind::Opened, MessageKind::Resolved]);
+}
+
+#[test]
+fn a_ticket_about_a_dependency_does_not_stand_for_a_page() {
+    let web = ServicePolicy { depends_on: vec![ServiceName::new("db")], ..probed("web") };
+    let mut rig = settled(vec![web, ServicePolicy { restart: RestartMode::Never, ..probed("db") }]);
+    rig.behave("db", Behaviour::CannotLook);
+    rig.run(seconds(120));
+    assert_eq!(of_kind(&rig, IncidentKind::CannotEvaluate), [MessageKind::Opened]);
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(300));
+    assert_eq!(rig.holds().last(), Some(&"dependency_not_healthy"));
+    let page = rig.sent.iter().find(|(_, _, message)| message.severity == Severity::Page);
+    assert!(page.is_some(), "{:?}", rig.told());
+}
+
+#[test]
+fn nothing_is_over_while_nobody_can_look() {
+    let mut policy = policy(vec![ServicePolicy { probes: Vec::new(), ..probed("web") }]);
+    policy.limits.brake = None;
+    let mut rig = Rig::new(policy);
+    rig.add_with("web", |container| container.healthcheck = Some(healthcheck()));
+    rig.run(seconds(90));
+    rig.behave("web", Behaviour::Hangs);
+    until(&mut rig, |rig| rig.acts.len() == 1);
+    until(&mut rig, |rig| rig.view().replicas[0].verdict == Verdict::Healthy);
+    rig.run(seconds(5));
+    rig.engine_works = false;
+    rig.run(seconds(3600));
+    let over = |rig: &Rig| {
+        rig.decisions.iter().any(|(_, decision)| matches!(decision, Decision::TroubleOver))
+    };
+    assert!(!over(&rig));
+    assert_eq!(rig.view().replicas[0].spent.0, 1);
+    rig.engine_works = true;
+    rig.run(seconds(300));
+    assert!(!over(&rig), "what was not seen does not count");
+    rig.run(seconds(900));
+    assert!(over(&rig));
+}
+
+#[test]
+fn a_stall_of_ours_is_not_held_against_a_restart() {
+    let mut rig = settled(vec![probed("web")]);
+    rig.behave("web", Behaviour::Hangs);
+    until(&mut rig, |rig| rig.acts.len() == 1);
+    rig.run(seconds(2));
+    assert!(rig.view().replicas[0].in_hand);
+    // The process was stopped for longer than the verification may take; what came meanwhile comes after.
+    let stalled = seconds(600);
+    rig.stall(stalled);
+    rig.run(seconds(60));
+    let ended = rig.decisions.iter().find_map(|(_, decision)| match decision {
+        Decision::Ended(_, ending) => Some(ending.clone()),
+        _ => None,
+    });
+    assert!(matches!(ended, Some(Ending::Verified { .. })), "{ended:?}");
+}
+
+#[test]
+fn a_mended_sink_is_tried_at_once_when_the_config_is_read_again() {
+    let mut rig = settled(vec![ServicePolicy { restart: RestartMode::Never, ..probed("web") }]);
+    let sink = rig.policy.sinks[0].name.clone();
+    let broken = DeliveryOutcome::Broken("the webhook is gone (404)".to_owned());
+    rig.sink.entry(sink).or_default().push_back(broken);
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(120));
+    assert!(rig.sent.is_empty());
+    rig.reload(rig.policy.clone());
+    rig.run(seconds(10));
+    assert_eq!(rig.sent.len(), 1);
+}
+
+#[test]
+fn a_refusal_in_mid_ladder_leaves_our_own_stop_ours() {
+    let mut rig = settled(vec![probed("web")]);
+    rig.behave("web", Behaviour::Hangs);
+    rig.act_outcome = Some(ActOutcome::Failed { status: 500, message: "no start".to_owned() });
+    until(&mut rig, |rig| rig.acts.len() == 1);
+    // The stop went through, the start did not, and starting alone is forbidden.
+    rig.by_hand("web", ContainerState::Exited, &[EventAction::Died { exit_code: Some(143) }]);
+    rig.act_outcome = Some(ActOutcome::Denied("403".to_owned()));
+    until(&mut rig, |rig| rig.acts.len() == 2);
+    assert_eq!(rig.acts[1].1.primitive, Primitive::Start);
+    rig.run(seconds(60));
+    assert_eq!(rig.view().replicas[0].spent.0, 1, "what was done is paid for");
+    rig.act_outcome = None;
+    rig.run(seconds(1200));
+    assert_eq!(rig.containers["web"].state, ContainerState::Running);
+}
+
+#[test]
+fn what_is_no_longer_configured_is_not_restarted_though_its_attempt_had_begun() {
+    let mut rig = settled(vec![probed("web"), probed("api")]);
+    rig.behave("web", Behaviour::Hangs);
+    until(&mut rig, |rig| {
+        rig.view()
+            .replicas
+            .iter()
+            .any(|replica| replica.service.as_str() == "web" && replica.in_hand)
+    });
+    assert!(rig.acts.is_empty());
+    let without: Policy = policy(vec![probed("api")]);
+    rig.reload(without);
+    rig.run(seconds(300));
+    assert!(rig.acts.is_empty(), "{:?}", rig.acts);
+}
+
+#[test]
+fn giving_up_wakes_people_even_below_the_threshold() {
+    let patient = Threshold { failures: None, failing_for: Some(seconds(3600)) };
+    let mut web = probed("web");
+    web.page_after = patient;
+    web.budget.restarts = 1;
+    let mut rig = settled(vec![web]);
+    rig.behave("web", Behaviour::Hangs);
+    until(&mut rig, |rig| rig.acts.len() == 1);
+    rig.run(seconds(30));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(120));
+    assert_eq!(rig.holds().last(), Some(&"budget_spent"));
+    let last = rig.told().last().map(|(kind, severity, _)| (*kind, *severity));
+    assert_eq!(last, Some((MessageKind::Raised, Severity::Page)), "{:?}", rig.told());
+}
+
+#[test]
+fn a_page_about_a_url_asks_nobody_to_restart_it() {
+    let mut web = ServicePolicy { restart: RestartMode::Never, ..probed("web") };
+    let ProbeSpec::Http(http) = &mut web.probes[0].spec;
+    http.place = Place::Url { host: "site.example".to_owned(), port: 80 };
+    let mut rig = Rig::new(policy(vec![web]));
+    rig.run(seconds(300));
+    let told = rig.sent.iter().map(|(_, _, message)| message);
+    let commands: Vec<&String> =
+        told.flat_map(|message| &message.next_steps).filter(|step| step.starts_with('$')).collect();
+    assert!(!rig.sent.is_empty());
+    assert!(commands.is_empty(), "{commands:?}");
+}
+
+#[test]
+fn what_begins_anew_before_every_sink_knew_the_end_is_a_notice_again() {
+    let mut policy = policy(vec![probed("web")]);
+    let mut other = policy.sinks[0].clone();
+    other.name = SinkName::new("away");
+    policy.sinks.push(other);
+    let mut rig = Rig::new(policy);
+    let away = SinkName::new("away");
+    for _ in 0..10_000 {
+        let unknown = DeliveryOutcome::Unknown("reset".to_owned());
+        rig.sink.entry(away.clone()).or_default().push_back(unknown);
+    }
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.containers.get_mut("web").unwrap().after_restart =
+        [Behaviour::Hangs, Behaviour::Fine].into();
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(3600));
+    let near = |rig: &Rig| -> Vec<(MessageKind, Severity)> {
+        let sent = rig.sent.iter().filter(|(_, sink, _)| *sink != away);
+        sent.map(|(_, _, message)| (message.kind, message.severity)).collect()
+    };
+    assert_eq!(near(&rig).last(), Some(&(MessageKind::Resolved, Severity::Page)));
+    let before = near(&rig).len();
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(120));
+    assert_eq!(near(&rig)[before], (MessageKind::Opened, Severity::Notice));
+}
