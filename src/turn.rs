@@ -11,7 +11,8 @@ use crate::{
     docker::port::Engine,
     domain::{
         effect::{Batch, Effect, Look, SendOrder},
-        name::{AttemptId, ReplicaName, SinkName},
+        moment::Spoken,
+        name::{AttemptId, Instance, ReplicaName, SinkName},
         observation::{ActOutcome, DeliveryOutcome, LookFailure, Observation},
     },
     events,
@@ -221,11 +222,7 @@ impl Hands {
             Effect::GatherEvidence { attempt, instance, pid, deadline } => {
                 let (evidence, results) = (Arc::clone(&self.evidence), self.results.sender.clone());
                 self.tasks.spawn("evidence", async move {
-                    let gathered =
-                        tokio::time::timeout(deadline, evidence.gather(instance, pid)).await;
-                    let findings = gathered.unwrap_or_else(|_| {
-                        vec![format!("nothing more could be read within {deadline:?}")]
-                    });
+                    let findings = gather(&*evidence, instance, pid, deadline).await;
                     deliver(&results, Observation::EvidenceGathered { attempt, findings }).await;
                 });
             }
@@ -292,6 +289,18 @@ impl Hands {
     }
 }
 
+/// What was found in time. The reader answers once: of a reading that takes longer, nothing is told.
+async fn gather(
+    evidence: &dyn EvidenceReader,
+    instance: Instance,
+    pid: Option<u32>,
+    deadline: Duration,
+) -> Vec<String> {
+    tokio::time::timeout(deadline, evidence.gather(instance, pid)).await.unwrap_or_else(|_| {
+        vec![format!("the evidence could not be read within {}", Spoken(deadline))]
+    })
+}
+
 /// One question, and its answer.
 async fn ask(engine: Arc<dyn Engine>, look: Look) -> Observation {
     match look {
@@ -334,5 +343,40 @@ pub(crate) async fn within<T>(
 async fn deliver(lane: &mpsc::Sender<Observation>, observation: Observation) {
     if lane.send(observation).await.is_err() {
         tracing::debug!("an answer came after the end");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        docker::port::Pending,
+        domain::name::{ContainerId, StartedAt},
+    };
+
+    /// Takes so long over what it finds.
+    struct Slow(Duration);
+
+    impl EvidenceReader for Slow {
+        fn gather(&self, _: Instance, _: Option<u32>) -> Pending<'_, Vec<String>> {
+            Box::pin(async {
+                tokio::time::sleep(self.0).await;
+                vec!["found".to_owned()]
+            })
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn evidence_that_takes_too_long_is_said_to_be_unread_and_nothing_more() {
+        let second = Duration::from_secs(1);
+        let gathered = async |takes| {
+            let instance = Instance {
+                container: ContainerId::new("c1"),
+                started_at: StartedAt::new("2026-11-29T10:00:00Z"),
+            };
+            gather(&Slow(takes), instance, Some(1), 3 * second).await
+        };
+        assert_eq!(gathered(2 * second).await, ["found"]);
+        assert_eq!(gathered(4 * second).await, ["the evidence could not be read within 3s"]);
     }
 }

@@ -49,7 +49,7 @@ pub enum Effect {
         instance: Instance,
         /// Its first process, where known.
         pid: Option<u32>,
-        /// At most so long; what was found by then is the answer.
+        /// At most so long; an answer that takes longer is not waited for, and none of it is told.
         deadline: Duration,
     },
     /// Do one thing to a container.
