@@ -12,7 +12,7 @@ use crate::{
     domain::{
         effect::{Batch, Effect, Look, SendOrder},
         moment::Spoken,
-        name::{AttemptId, Instance, ReplicaName, SinkName},
+        name::{AttemptId, Instance, MessageId, ReplicaName, SinkName},
         observation::{ActOutcome, DeliveryOutcome, LookFailure, Observation},
     },
     events,
@@ -27,7 +27,7 @@ use crate::{
     tasks::Tasks,
 };
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
     time::Duration,
 };
@@ -65,6 +65,8 @@ pub(crate) struct Hands {
     events: Lane,
     samples: SampleReceiver,
     acting: BTreeMap<AttemptId, ReplicaName>,
+    /// What left and is not answered: which attempt at which message, to whom.
+    sending: BTreeSet<(SinkName, MessageId, u32)>,
 }
 
 struct Lane {
@@ -118,6 +120,7 @@ impl Hands {
             events: Lane::new(EVENTS),
             samples,
             acting: BTreeMap::new(),
+            sending: BTreeSet::new(),
         }
     }
 
@@ -172,6 +175,9 @@ impl Hands {
         if let Observation::Acted { attempt, .. } = &came {
             self.acting.remove(attempt);
         }
+        if let Observation::Answered { sink, message, attempt, .. } = &came {
+            self.sending.remove(&(sink.clone(), *message, *attempt));
+        }
         came
     }
 
@@ -183,6 +189,16 @@ impl Hands {
     /// What it is at.
     pub(crate) fn acting(&self) -> impl Iterator<Item = &ReplicaName> {
         self.acting.values()
+    }
+
+    /// Whether a message is on its way.
+    pub(crate) fn is_sending(&self) -> bool {
+        !self.sending.is_empty()
+    }
+
+    /// To whom, and which.
+    pub(crate) fn sending(&self) -> impl Iterator<Item = (&SinkName, MessageId)> {
+        self.sending.iter().map(|(sink, message, _)| (sink, *message))
     }
 
     pub(crate) fn replace_sinks(&mut self, sinks: BTreeMap<SinkName, Arc<dyn Sink>>) {
@@ -244,24 +260,16 @@ impl Hands {
     }
 
     fn send(&mut self, order: Arc<SendOrder>) {
-        let sink = self.sinks.get(&order.sink).cloned();
+        let (sink, message, attempt) = (order.sink.clone(), order.message.id, order.attempt);
+        self.sending.insert((sink.clone(), message, attempt));
+        let to = self.sinks.get(&order.sink).cloned();
         let results = self.results.sender.clone();
-        self.tasks.spawn("send", async move {
-            let outcome = match &sink {
-                None => DeliveryOutcome::Broken("no such sink".to_owned()),
-                Some(sink) => {
-                    let within = order.deadline + SINK_SLACK;
-                    tokio::time::timeout(within, sink.deliver(Arc::clone(&order)))
-                        .await
-                        .unwrap_or_else(|_| {
-                            DeliveryOutcome::Unknown(format!(
-                                "no answer within {:?}",
-                                order.deadline
-                            ))
-                        })
-                }
-            };
-            let (sink, message, attempt) = (order.sink.clone(), order.message.id, order.attempt);
+        let sent = self.tasks.spawn("send", hand_over(to, order));
+        // A send that panics may have arrived: one that is never answered would be waited for at the end.
+        self.tasks.spawn("send's report", async move {
+            let outcome = sent.await.unwrap_or_else(|_| {
+                DeliveryOutcome::Unknown("the task that sent has ended".to_owned())
+            });
             deliver(&results, Observation::Answered { sink, message, attempt, outcome }).await;
         });
     }
@@ -287,6 +295,17 @@ impl Hands {
     pub(crate) async fn close(self) {
         self.store.close().await;
     }
+}
+
+/// One attempt at a delivery, within its deadline.
+async fn hand_over(sink: Option<Arc<dyn Sink>>, order: Arc<SendOrder>) -> DeliveryOutcome {
+    let Some(sink) = sink else {
+        return DeliveryOutcome::Broken("no such sink".to_owned());
+    };
+    let within = order.deadline + SINK_SLACK;
+    tokio::time::timeout(within, sink.deliver(Arc::clone(&order))).await.unwrap_or_else(|_| {
+        DeliveryOutcome::Unknown(format!("no answer within {:?}", order.deadline))
+    })
 }
 
 /// What was found in time. The reader answers once: of a reading that takes longer, nothing is told.
