@@ -77,15 +77,9 @@ pub enum Look {
 /// What the prober is to do about one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ProbeOrder {
-    /// Probe it from now on, in place of what was ordered for the same target before.
+    /// Probe it from now on, in place of what was ordered for the same target before. Where the question is the same as before,
+    /// only pace and thresholds change: the phase stays, and so does a sample in flight.
     Watch(Box<Watch>),
-    /// Only the pace changes; the phase stays.
-    Pace {
-        /// Which target.
-        target: Target,
-        /// Between two samples.
-        every: Duration,
-    },
     /// Probe no more. A sample in flight ends at once as `gone`.
     Drop(Target),
 }
