@@ -22,7 +22,7 @@ use crate::{
     probe::{port::Prober, stats::Stats},
     store::port::Store,
     tasks::Tasks,
-    turn::Hands,
+    turn::{Hands, Setup},
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::{mpsc, oneshot};
@@ -141,8 +141,8 @@ pub async fn run(world: World) {
     // A replay begins with the policy.
     witness.observed(start, &Observation::PolicyLoaded(Arc::clone(&policy)));
     let (domain, batch) = Domain::restore(policy, clock.boot_id(), records, last, start);
-    let hands = Hands::new(
-        Arc::clone(&clock),
+    let hands = Hands::new(Setup {
+        clock: Arc::clone(&clock),
         tasks,
         engine,
         prober,
@@ -150,9 +150,9 @@ pub async fn run(world: World) {
         evidence,
         sinks,
         store,
-        answers,
+        stored: answers,
         seed,
-    );
+    });
     let mut daemon =
         Daemon { domain, hands, clock, last_turn: start, due: start.awake, held: false };
     witness.decided(start, &batch);

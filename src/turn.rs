@@ -48,6 +48,20 @@ const ANSWERS: usize = 256;
 /// A sink may take so much longer than its deadline before it is cut off.
 const SINK_SLACK: Duration = Duration::from_millis(500);
 
+/// What of the world the hands work with; [`crate::daemon::World`] says what each is.
+pub(crate) struct Setup {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) tasks: Tasks,
+    pub(crate) engine: Arc<dyn Engine>,
+    pub(crate) prober: Arc<dyn Prober>,
+    pub(crate) pool: usize,
+    pub(crate) evidence: Arc<dyn EvidenceReader>,
+    pub(crate) sinks: BTreeMap<SinkName, Arc<dyn Sink>>,
+    pub(crate) store: Box<dyn Store>,
+    pub(crate) stored: mpsc::Receiver<Observation>,
+    pub(crate) seed: u64,
+}
+
 /// The loop's hands.
 pub(crate) struct Hands {
     clock: Arc<dyn Clock>,
@@ -82,22 +96,9 @@ impl Lane {
 }
 
 impl Hands {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each is a different part of the world, taken apart just once"
-    )]
-    pub(crate) fn new(
-        clock: Arc<dyn Clock>,
-        tasks: Tasks,
-        engine: Arc<dyn Engine>,
-        prober: Arc<dyn Prober>,
-        pool: usize,
-        evidence: Arc<dyn EvidenceReader>,
-        sinks: BTreeMap<SinkName, Arc<dyn Sink>>,
-        store: Box<dyn Store>,
-        stored: mpsc::Receiver<Observation>,
-        seed: u64,
-    ) -> Self {
+    pub(crate) fn new(setup: Setup) -> Self {
+        let Setup { clock, tasks, engine, prober, pool, evidence, sinks, store, stored, seed } =
+            setup;
         let (scheduler, samples) = scheduler::start(scheduler::Setup {
             clock: Arc::clone(&clock),
             tasks: tasks.clone(),
