@@ -30,6 +30,8 @@ pub struct Chronicle {
     events: Option<String>,
     store: Option<String>,
     words: BTreeSet<String>,
+    /// How many containers of the last list could not be read.
+    undecodable: u32,
 }
 
 /// So many unknown words of an engine are told of; an engine that makes up more is its own trouble.
@@ -38,7 +40,14 @@ const MOST_WORDS: usize = 64;
 impl Chronicle {
     /// `journal`: `None` where it could not be begun; the log then goes on alone.
     pub fn new(journal: Option<Journal>) -> Self {
-        Self { journal, engine: None, events: None, store: None, words: BTreeSet::new() }
+        Self {
+            journal,
+            engine: None,
+            events: None,
+            store: None,
+            words: BTreeSet::new(),
+            undecodable: 0,
+        }
     }
 
     fn engine_failed(&mut self, failure: &LookFailure) {
@@ -48,6 +57,15 @@ impl Chronicle {
                 "the container engine can't be asked: {text}; trying again, probing goes on"
             );
             self.engine = Some(text);
+        }
+    }
+
+    fn list_read(&mut self, undecodable: u32) {
+        if std::mem::replace(&mut self.undecodable, undecodable) != undecodable && undecodable > 0 {
+            tracing::warn!(
+                containers = undecodable,
+                "some containers of the engine's list can't be read; they are not watched until they can"
+            );
         }
     }
 
@@ -71,6 +89,7 @@ impl Witness for Chronicle {
         match observation {
             Observation::ListFailed { failure, .. } => self.engine_failed(failure),
             Observation::Listed(listing) => {
+                self.list_read(listing.undecodable);
                 for row in &listing.containers {
                     self.state_seen(&row.name, &row.state);
                 }
@@ -250,5 +269,51 @@ fn say(record: &DecisionRecord) {
                 "the sink will never take this message: {why}"
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{
+        moment::{AwakeMs, BootMs, WallMs},
+        observation::Listing,
+    };
+    use std::{
+        io,
+        sync::{Arc, Mutex},
+    };
+
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn containers_that_cannot_be_read_are_logged_when_their_number_changes() {
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber =
+            tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+        tracing::subscriber::with_default(subscriber, || {
+            let now = Moment { awake: AwakeMs(1), boot: BootMs(1), wall: WallMs(1) };
+            let mut chronicle = Chronicle::new(None);
+            for undecodable in [0, 2, 2, 0, 0, 1] {
+                let listing = Listing { containers: Vec::new(), undecodable };
+                chronicle.observed(now, &Observation::Listed(listing));
+            }
+        });
+        let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        let told: Vec<_> = log.lines().filter(|line| line.contains("can't be read")).collect();
+        assert!(told.len() == 2 && log.lines().count() == 2, "{log}");
+        assert!(told[0].ends_with("containers=2") && told[1].ends_with("containers=1"), "{log}");
     }
 }

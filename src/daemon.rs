@@ -22,7 +22,7 @@ use crate::{
     probe::{port::Prober, stats::Stats},
     store::port::Store,
     tasks::Tasks,
-    turn::Hands,
+    turn::{Hands, Setup},
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::{mpsc, oneshot};
@@ -39,7 +39,7 @@ const STALLED_AFTER: Duration = Duration::from_secs(2);
 /// The wall clock may drift by so much between two turns without having been set.
 const WALL_DRIFT: i64 = 2000;
 
-/// Actions may take so long to end when the daemon is told to.
+/// Acts and deliveries under way may take so long to end when the daemon is told to.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// The store may take so long to write what it was given.
@@ -141,8 +141,8 @@ pub async fn run(world: World) {
     // A replay begins with the policy.
     witness.observed(start, &Observation::PolicyLoaded(Arc::clone(&policy)));
     let (domain, batch) = Domain::restore(policy, clock.boot_id(), records, last, start);
-    let hands = Hands::new(
-        Arc::clone(&clock),
+    let hands = Hands::new(Setup {
+        clock: Arc::clone(&clock),
         tasks,
         engine,
         prober,
@@ -150,9 +150,9 @@ pub async fn run(world: World) {
         evidence,
         sinks,
         store,
-        answers,
+        stored: answers,
         seed,
-    );
+    });
     let mut daemon =
         Daemon { domain, hands, clock, last_turn: start, due: start.awake, held: false };
     witness.decided(start, &batch);
@@ -251,10 +251,11 @@ impl Daemon {
         observations
     }
 
-    /// No more is taken in; what is under way ends, or is named; the store writes what it was given.
+    /// No more is taken in; what is under way ends, or is named; the store writes what it was given. Sinks' answers are waited
+    /// for too: a message without one is sent again at the next start, and few sinks know it by its key.
     async fn end(mut self, witness: &mut dyn Witness) {
         let until = self.clock.now().awake + GRACE;
-        while self.hands.is_acting() {
+        while self.hands.is_acting() || self.hands.is_sending() {
             let came = tokio::select! {
                 biased;
                 observation = self.hands.next_result() => observation,
@@ -269,6 +270,13 @@ impl Daemon {
         for name in self.hands.acting() {
             tracing::warn!(replica = %name, "still being acted on; at the next start it is looked at first");
         }
+        for (sink, message) in self.hands.sending() {
+            tracing::warn!(
+                sink = sink.as_str(),
+                message = message.0,
+                "a message's answer has not come; it is sent once more at the next start"
+            );
+        }
         if tokio::time::timeout(FLUSH_WITHIN, witness.end()).await.is_err() {
             tracing::warn!("the journal has not written everything within 5 s; its end is missing");
         }
@@ -279,3 +287,6 @@ impl Daemon {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -54,19 +54,20 @@ struct Place {
 
 impl Place {
     /// Whether this event was told already: a stream opened again begins with the last moment's events.
-    fn knows(&mut self, event: &EngineEvent) -> bool {
-        if self.since != Some(event.at) {
-            if self.since.is_none_or(|since| since < event.at) {
-                self.since = Some(event.at);
-                self.told.clear();
-            }
-        } else if self.told.contains(event) {
-            return true;
+    fn knows(&self, event: &EngineEvent) -> bool {
+        self.since == Some(event.at) && self.told.contains(event)
+    }
+
+    /// This event is told. Not before there is room for it: one that is noted and then dropped would be passed over when the
+    /// next stream brings it again, and be lost for good.
+    fn note(&mut self, event: &EngineEvent) {
+        if self.since.is_none_or(|since| since < event.at) {
+            self.since = Some(event.at);
+            self.told.clear();
         }
         if self.since == Some(event.at) && self.told.len() < MOST_AT_A_TIME {
             self.told.push(event.clone());
         }
-        false
     }
 }
 
@@ -98,10 +99,13 @@ async fn follow(
             Ok(event) => event,
             Err(failure) => return Ok(failure),
         };
-        match events.try_send(Observation::Event(event)) {
-            Ok(()) => {}
-            Err(mpsc::error::TrySendError::Closed(_)) => return Err(Ended),
-            Err(mpsc::error::TrySendError::Full(_)) => {
+        match events.try_reserve() {
+            Ok(room) => {
+                place.note(&event);
+                room.send(Observation::Event(event));
+            }
+            Err(mpsc::error::TrySendError::Closed(())) => return Err(Ended),
+            Err(mpsc::error::TrySendError::Full(())) => {
                 return Ok(LookFailure::Local("more events than could be taken in".to_owned()));
             }
         }
@@ -111,7 +115,11 @@ async fn follow(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{name::ContainerId, observation::EventAction};
+    use crate::{
+        docker::port::Pending,
+        domain::{name::ContainerId, observation::EventAction},
+    };
+    use std::collections::VecDeque;
 
     fn event(at: i64, action: EventAction) -> EngineEvent {
         EngineEvent { container: ContainerId::new("c"), name: None, action, at: EngineMs(at) }
@@ -123,16 +131,19 @@ mod tests {
         let (stopped, started) = (event(5, EventAction::Stopped), event(5, EventAction::Started));
         for told in [&stopped, &started] {
             assert!(!place.knows(told));
+            place.note(told);
         }
         // Opened again, from the last moment on.
         assert!(place.knows(&stopped) && place.knows(&started));
-        assert!(!place.knows(&event(5, EventAction::Restarted)), "the same moment, another event");
-        assert!(!place.knows(&event(6, EventAction::Stopped)));
+        let (another, later) = (event(5, EventAction::Restarted), event(6, EventAction::Stopped));
+        assert!(!place.knows(&another), "the same moment, another event");
+        place.note(&another);
+        assert!(!place.knows(&later));
+        place.note(&later);
         assert_eq!(place.since, Some(EngineMs(6)));
-        assert!(
-            !place.knows(&event(4, EventAction::Paused)),
-            "a clock that was set back hides nothing"
-        );
+        let earlier = event(4, EventAction::Paused);
+        assert!(!place.knows(&earlier), "a clock that was set back hides nothing");
+        place.note(&earlier);
         assert_eq!(place.since, Some(EngineMs(6)));
     }
 
@@ -140,8 +151,34 @@ mod tests {
     fn the_events_of_one_moment_that_are_remembered_are_bounded() {
         let mut place = Place::default();
         for signal in 0..1000 {
-            place.knows(&event(5, EventAction::Killed { signal: Some(signal) }));
+            place.note(&event(5, EventAction::Killed { signal: Some(signal) }));
         }
         assert_eq!(place.told.len(), MOST_AT_A_TIME);
+    }
+
+    /// A stream that brings these events and ends.
+    struct Brings(VecDeque<EngineEvent>);
+
+    impl EventStream for Brings {
+        fn next(&mut self) -> Pending<'_, Result<EngineEvent, LookFailure>> {
+            let event = self.0.pop_front();
+            Box::pin(async { event.ok_or(LookFailure::Unreachable("its end".to_owned())) })
+        }
+    }
+
+    #[tokio::test]
+    async fn the_event_that_met_a_full_lane_is_told_when_the_next_stream_brings_it_again() {
+        let (lane, mut told) = mpsc::channel(1);
+        let mut place = Place::default();
+        let (stopped, started) = (event(5, EventAction::Stopped), event(5, EventAction::Started));
+        let stream = || Box::new(Brings([stopped.clone(), started.clone()].into()));
+        let full = follow(stream(), &lane, &mut place).await.ok();
+        assert!(matches!(full, Some(LookFailure::Local(_))), "{full:?}");
+        assert_eq!(told.try_recv().ok(), Some(Observation::Event(stopped.clone())));
+
+        let ended = follow(stream(), &lane, &mut place).await.ok();
+        assert!(matches!(ended, Some(LookFailure::Unreachable(_))), "{ended:?}");
+        assert_eq!(told.try_recv().ok(), Some(Observation::Event(started.clone())));
+        assert!(told.try_recv().is_err(), "what was told is not told twice");
     }
 }

@@ -11,7 +11,8 @@ use crate::{
     docker::port::Engine,
     domain::{
         effect::{Batch, Effect, Look, SendOrder},
-        name::{AttemptId, ReplicaName, SinkName},
+        moment::Spoken,
+        name::{AttemptId, Instance, MessageId, ReplicaName, SinkName},
         observation::{ActOutcome, DeliveryOutcome, LookFailure, Observation},
     },
     events,
@@ -26,7 +27,7 @@ use crate::{
     tasks::Tasks,
 };
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
     time::Duration,
 };
@@ -47,6 +48,20 @@ const ANSWERS: usize = 256;
 /// A sink may take so much longer than its deadline before it is cut off.
 const SINK_SLACK: Duration = Duration::from_millis(500);
 
+/// What of the world the hands work with; [`crate::daemon::World`] says what each is.
+pub(crate) struct Setup {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) tasks: Tasks,
+    pub(crate) engine: Arc<dyn Engine>,
+    pub(crate) prober: Arc<dyn Prober>,
+    pub(crate) pool: usize,
+    pub(crate) evidence: Arc<dyn EvidenceReader>,
+    pub(crate) sinks: BTreeMap<SinkName, Arc<dyn Sink>>,
+    pub(crate) store: Box<dyn Store>,
+    pub(crate) stored: mpsc::Receiver<Observation>,
+    pub(crate) seed: u64,
+}
+
 /// The loop's hands.
 pub(crate) struct Hands {
     clock: Arc<dyn Clock>,
@@ -64,6 +79,8 @@ pub(crate) struct Hands {
     events: Lane,
     samples: SampleReceiver,
     acting: BTreeMap<AttemptId, ReplicaName>,
+    /// What left and is not answered: which attempt at which message, to whom.
+    sending: BTreeSet<(SinkName, MessageId, u32)>,
 }
 
 struct Lane {
@@ -79,22 +96,9 @@ impl Lane {
 }
 
 impl Hands {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each is a different part of the world, taken apart just once"
-    )]
-    pub(crate) fn new(
-        clock: Arc<dyn Clock>,
-        tasks: Tasks,
-        engine: Arc<dyn Engine>,
-        prober: Arc<dyn Prober>,
-        pool: usize,
-        evidence: Arc<dyn EvidenceReader>,
-        sinks: BTreeMap<SinkName, Arc<dyn Sink>>,
-        store: Box<dyn Store>,
-        stored: mpsc::Receiver<Observation>,
-        seed: u64,
-    ) -> Self {
+    pub(crate) fn new(setup: Setup) -> Self {
+        let Setup { clock, tasks, engine, prober, pool, evidence, sinks, store, stored, seed } =
+            setup;
         let (scheduler, samples) = scheduler::start(scheduler::Setup {
             clock: Arc::clone(&clock),
             tasks: tasks.clone(),
@@ -117,6 +121,7 @@ impl Hands {
             events: Lane::new(EVENTS),
             samples,
             acting: BTreeMap::new(),
+            sending: BTreeSet::new(),
         }
     }
 
@@ -171,6 +176,9 @@ impl Hands {
         if let Observation::Acted { attempt, .. } = &came {
             self.acting.remove(attempt);
         }
+        if let Observation::Answered { sink, message, attempt, .. } = &came {
+            self.sending.remove(&(sink.clone(), *message, *attempt));
+        }
         came
     }
 
@@ -182,6 +190,16 @@ impl Hands {
     /// What it is at.
     pub(crate) fn acting(&self) -> impl Iterator<Item = &ReplicaName> {
         self.acting.values()
+    }
+
+    /// Whether a message is on its way.
+    pub(crate) fn is_sending(&self) -> bool {
+        !self.sending.is_empty()
+    }
+
+    /// To whom, and which.
+    pub(crate) fn sending(&self) -> impl Iterator<Item = (&SinkName, MessageId)> {
+        self.sending.iter().map(|(sink, message, _)| (sink, *message))
     }
 
     pub(crate) fn replace_sinks(&mut self, sinks: BTreeMap<SinkName, Arc<dyn Sink>>) {
@@ -221,11 +239,7 @@ impl Hands {
             Effect::GatherEvidence { attempt, instance, pid, deadline } => {
                 let (evidence, results) = (Arc::clone(&self.evidence), self.results.sender.clone());
                 self.tasks.spawn("evidence", async move {
-                    let gathered =
-                        tokio::time::timeout(deadline, evidence.gather(instance, pid)).await;
-                    let findings = gathered.unwrap_or_else(|_| {
-                        vec![format!("nothing more could be read within {deadline:?}")]
-                    });
+                    let findings = gather(&*evidence, instance, pid, deadline).await;
                     deliver(&results, Observation::EvidenceGathered { attempt, findings }).await;
                 });
             }
@@ -247,24 +261,16 @@ impl Hands {
     }
 
     fn send(&mut self, order: Arc<SendOrder>) {
-        let sink = self.sinks.get(&order.sink).cloned();
+        let (sink, message, attempt) = (order.sink.clone(), order.message.id, order.attempt);
+        self.sending.insert((sink.clone(), message, attempt));
+        let to = self.sinks.get(&order.sink).cloned();
         let results = self.results.sender.clone();
-        self.tasks.spawn("send", async move {
-            let outcome = match &sink {
-                None => DeliveryOutcome::Broken("no such sink".to_owned()),
-                Some(sink) => {
-                    let within = order.deadline + SINK_SLACK;
-                    tokio::time::timeout(within, sink.deliver(Arc::clone(&order)))
-                        .await
-                        .unwrap_or_else(|_| {
-                            DeliveryOutcome::Unknown(format!(
-                                "no answer within {:?}",
-                                order.deadline
-                            ))
-                        })
-                }
-            };
-            let (sink, message, attempt) = (order.sink.clone(), order.message.id, order.attempt);
+        let sent = self.tasks.spawn("send", hand_over(to, order));
+        // A send that panics may have arrived: one that is never answered would be waited for at the end.
+        self.tasks.spawn("send's report", async move {
+            let outcome = sent.await.unwrap_or_else(|_| {
+                DeliveryOutcome::Unknown("the task that sent has ended".to_owned())
+            });
             deliver(&results, Observation::Answered { sink, message, attempt, outcome }).await;
         });
     }
@@ -290,6 +296,29 @@ impl Hands {
     pub(crate) async fn close(self) {
         self.store.close().await;
     }
+}
+
+/// One attempt at a delivery, within its deadline.
+async fn hand_over(sink: Option<Arc<dyn Sink>>, order: Arc<SendOrder>) -> DeliveryOutcome {
+    let Some(sink) = sink else {
+        return DeliveryOutcome::Broken("no such sink".to_owned());
+    };
+    let within = order.deadline + SINK_SLACK;
+    tokio::time::timeout(within, sink.deliver(Arc::clone(&order))).await.unwrap_or_else(|_| {
+        DeliveryOutcome::Unknown(format!("no answer within {:?}", order.deadline))
+    })
+}
+
+/// What was found in time. The reader answers once: of a reading that takes longer, nothing is told.
+async fn gather(
+    evidence: &dyn EvidenceReader,
+    instance: Instance,
+    pid: Option<u32>,
+    deadline: Duration,
+) -> Vec<String> {
+    tokio::time::timeout(deadline, evidence.gather(instance, pid)).await.unwrap_or_else(|_| {
+        vec![format!("the evidence could not be read within {}", Spoken(deadline))]
+    })
 }
 
 /// One question, and its answer.
@@ -334,5 +363,40 @@ pub(crate) async fn within<T>(
 async fn deliver(lane: &mpsc::Sender<Observation>, observation: Observation) {
     if lane.send(observation).await.is_err() {
         tracing::debug!("an answer came after the end");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        docker::port::Pending,
+        domain::name::{ContainerId, StartedAt},
+    };
+
+    /// Takes so long over what it finds.
+    struct Slow(Duration);
+
+    impl EvidenceReader for Slow {
+        fn gather(&self, _: Instance, _: Option<u32>) -> Pending<'_, Vec<String>> {
+            Box::pin(async {
+                tokio::time::sleep(self.0).await;
+                vec!["found".to_owned()]
+            })
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn evidence_that_takes_too_long_is_said_to_be_unread_and_nothing_more() {
+        let second = Duration::from_secs(1);
+        let gathered = async |takes| {
+            let instance = Instance {
+                container: ContainerId::new("c1"),
+                started_at: StartedAt::new("2026-11-29T10:00:00Z"),
+            };
+            gather(&Slow(takes), instance, Some(1), 3 * second).await
+        };
+        assert_eq!(gathered(2 * second).await, ["found"]);
+        assert_eq!(gathered(4 * second).await, ["the evidence could not be read within 3s"]);
     }
 }

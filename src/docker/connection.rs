@@ -118,7 +118,15 @@ pub(super) enum CallError {
     Garbled(String),
     /// There is no API version that both know.
     NoCommonApi(String),
-    /// The engine answered with an error.
+    /// `/version` was answered with an error, so that what was to be asked or done was not sent. Its own kind, because a 404
+    /// here says nothing of the container that the call was about: a proxy whose engine is away answers so too.
+    VersionRefused {
+        /// The HTTP status.
+        status: u16,
+        /// What was said, cut.
+        message: String,
+    },
+    /// The engine answered the call itself with an error.
     Status {
         /// The HTTP status.
         status: u16,
@@ -135,6 +143,9 @@ impl fmt::Display for CallError {
             Self::TooLarge(limit) => write!(f, "the answer is larger than {limit} bytes"),
             Self::Garbled(why) => write!(f, "the answer could not be understood: {why}"),
             Self::NoCommonApi(why) => f.write_str(why),
+            Self::VersionRefused { status, message } => {
+                write!(f, "asked for its version, it answers {status}: {message}")
+            }
             Self::Status { status, message } => write!(f, "status {status}: {message}"),
         }
     }
@@ -145,9 +156,11 @@ impl std::error::Error for CallError {
         match self {
             Self::Connect(source) => Some(source),
             Self::Broken(source) => Some(source.as_ref()),
-            Self::TooLarge(_) | Self::Garbled(_) | Self::NoCommonApi(_) | Self::Status { .. } => {
-                None
-            }
+            Self::TooLarge(_)
+            | Self::Garbled(_)
+            | Self::NoCommonApi(_)
+            | Self::VersionRefused { .. }
+            | Self::Status { .. } => None,
         }
     }
 }
@@ -178,7 +191,10 @@ impl Connection {
             return Ok(version);
         }
         let mut exchange = self.exchange(Method::GET, "/version").await?;
-        let answer = exchange.answer(VERSION_LIMIT).await?;
+        let answer = exchange.answer(VERSION_LIMIT).await.map_err(|error| match error {
+            CallError::Status { status, message } => CallError::VersionRefused { status, message },
+            other => other,
+        })?;
         let version = raw::version::decode(&answer.body)?;
         *self.lock() = Some(version.clone());
         Ok(version)
@@ -218,7 +234,10 @@ impl Connection {
             | CallError::Broken(_)
             | CallError::NoCommonApi(_)
             | CallError::Status { status: 400, .. } => self.forget_version(),
-            CallError::TooLarge(_) | CallError::Garbled(_) | CallError::Status { .. } => {}
+            CallError::TooLarge(_)
+            | CallError::Garbled(_)
+            | CallError::VersionRefused { .. }
+            | CallError::Status { .. } => {}
         }
     }
 

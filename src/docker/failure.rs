@@ -6,7 +6,8 @@ use crate::domain::observation::{ActOutcome, LookFailure};
 use rustix::io::Errno;
 use std::{error::Error, io};
 
-/// A look that failed. `engine` is the address for people; `one` says that it was about one container.
+/// A look that failed. `engine` is the address for people; `one` says that it was about one container, which only the answer
+/// to that very path can miss.
 pub(super) fn of_look(error: &CallError, engine: &str, one: bool) -> LookFailure {
     match error {
         CallError::Connect(cause) => match refusal(cause, engine) {
@@ -19,7 +20,14 @@ pub(super) fn of_look(error: &CallError, engine: &str, one: bool) -> LookFailure
             LookFailure::Garbled(format!("{engine}: {error}"))
         }
         CallError::Status { status: 404, .. } if one => LookFailure::NoSuchContainer,
-        CallError::Status { status: 403, message } => LookFailure::Denied(refused(message, engine)),
+        CallError::Status { status: 403, message }
+        | CallError::VersionRefused { status: 403, message } => {
+            LookFailure::Denied(refused(message, engine))
+        }
+        CallError::VersionRefused { status, message } => {
+            let message = format!("{message} (asked for its version)");
+            LookFailure::Engine { status: *status, message }
+        }
         CallError::Status { status, message } => {
             LookFailure::Engine { status: *status, message: message.clone() }
         }
@@ -34,11 +42,17 @@ pub(super) fn of_act(error: &CallError, engine: &str) -> ActOutcome {
             Refusal::Local(text) | Refusal::Nobody(text) => ActOutcome::Unreachable(text),
         },
         CallError::Broken(cause) => ActOutcome::Unreachable(broke(cause.as_ref(), engine)),
-        CallError::TooLarge(_) | CallError::Garbled(_) | CallError::NoCommonApi(_) => {
+        CallError::Status { status: 404, .. } => ActOutcome::NoSuchContainer,
+        CallError::Status { status: 403, message }
+        | CallError::VersionRefused { status: 403, message } => {
+            ActOutcome::Denied(refused(message, engine))
+        }
+        CallError::VersionRefused { .. }
+        | CallError::TooLarge(_)
+        | CallError::Garbled(_)
+        | CallError::NoCommonApi(_) => {
             ActOutcome::Unreachable(format!("not sent to {engine}: {error}"))
         }
-        CallError::Status { status: 404, .. } => ActOutcome::NoSuchContainer,
-        CallError::Status { status: 403, message } => ActOutcome::Denied(refused(message, engine)),
         CallError::Status { status, message } => {
             ActOutcome::Failed { status: *status, message: message.clone() }
         }

@@ -49,7 +49,7 @@ pub enum Effect {
         instance: Instance,
         /// Its first process, where known.
         pid: Option<u32>,
-        /// At most so long; what was found by then is the answer.
+        /// At most so long; an answer that takes longer is not waited for, and none of it is told.
         deadline: Duration,
     },
     /// Do one thing to a container.
@@ -77,15 +77,9 @@ pub enum Look {
 /// What the prober is to do about one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ProbeOrder {
-    /// Probe it from now on, in place of what was ordered for the same target before.
+    /// Probe it from now on, in place of what was ordered for the same target before. Where the question is the same as before,
+    /// only pace and thresholds change: the phase stays, and so does a sample in flight.
     Watch(Box<Watch>),
-    /// Only the pace changes; the phase stays.
-    Pace {
-        /// Which target.
-        target: Target,
-        /// Between two samples.
-        every: Duration,
-    },
     /// Probe no more. A sample in flight ends at once as `gone`.
     Drop(Target),
 }

@@ -38,26 +38,23 @@ const LEFT_ALONE: Duration = Duration::from_secs(5);
 pub struct Journal {
     queue: SyncSender<Entry>,
     coalescer: Coalescer,
-    counters: Arc<Counters>,
+    missing: Missing,
     ended: oneshot::Receiver<()>,
 }
 
-/// What became of entries so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Written.
-    pub written: u64,
-    /// Dropped, because the disk did not keep up or the entry was too large.
-    pub dropped: u64,
-    /// Lost, because the disk refused.
-    pub refused: u64,
-}
+/// Entries that are not in the journal: the disk did not keep up or refused, or the entry was too large. Counted on both
+/// sides of the queue.
+#[derive(Clone, Default)]
+struct Missing(Arc<AtomicU64>);
 
-#[derive(Default)]
-struct Counters {
-    written: AtomicU64,
-    dropped: AtomicU64,
-    refused: AtomicU64,
+impl Missing {
+    fn one_more(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn so_far(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl Journal {
@@ -69,36 +66,19 @@ impl Journal {
     pub fn begin(dir: &Path, origin: Origin, bounds: Bounds) -> io::Result<Self> {
         let (queue, waiting) = sync_channel(QUEUE);
         let (end, ended) = oneshot::channel();
-        let counters = Arc::new(Counters::default());
-        let mut writer = Writer {
-            segments: Segments::new(dir.to_owned(), bounds, origin),
-            dir: dir.to_owned(),
-            counters: counters.clone(),
-            missing_said: 0,
-            left_alone_until: AwakeMs(0),
-            said: None,
-        };
+        let missing = Missing::default();
+        let mut writer = Writer::new(dir, origin, bounds, missing.clone());
         tasks::thread("journal", move || {
             writer.write_until_closed(&waiting);
             drop(end);
         })?;
-        Ok(Self { queue, coalescer: Coalescer::default(), counters, ended })
+        Ok(Self { queue, coalescer: Coalescer::default(), missing, ended })
     }
 
     /// Notes that this was observed. Returns at once.
     pub fn note(&mut self, at: Moment, observation: &Observation) {
         for entry in self.coalescer.take(at, observation) {
             self.send(entry);
-        }
-    }
-
-    /// What became of entries so far, for metrics and `status`.
-    pub fn counts(&self) -> Counts {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Counts {
-            written: read(&self.counters.written),
-            dropped: read(&self.counters.dropped),
-            refused: read(&self.counters.refused),
         }
     }
 
@@ -117,7 +97,7 @@ impl Journal {
 
     fn send(&mut self, entry: Entry) {
         if self.queue.try_send(entry).is_err() {
-            self.counters.dropped.fetch_add(1, Ordering::Relaxed);
+            self.missing.one_more();
         }
     }
 }
@@ -125,7 +105,7 @@ impl Journal {
 struct Writer {
     segments: Segments,
     dir: PathBuf,
-    counters: Arc<Counters>,
+    missing: Missing,
     /// How many of the missing the journal has told of.
     missing_said: u64,
     left_alone_until: AwakeMs,
@@ -134,6 +114,17 @@ struct Writer {
 }
 
 impl Writer {
+    fn new(dir: &Path, origin: Origin, bounds: Bounds, missing: Missing) -> Self {
+        Self {
+            segments: Segments::new(dir.to_owned(), bounds, origin),
+            dir: dir.to_owned(),
+            missing,
+            missing_said: 0,
+            left_alone_until: AwakeMs(0),
+            said: None,
+        }
+    }
+
     fn write_until_closed(&mut self, waiting: &Receiver<Entry>) {
         while let Ok(entry) = waiting.recv() {
             self.write(&entry);
@@ -144,16 +135,14 @@ impl Writer {
     fn write(&mut self, entry: &Entry) {
         let now = entry.at().map_or(AwakeMs(0), |at| at.awake);
         if now < self.left_alone_until {
-            self.counters.refused.fetch_add(1, Ordering::Relaxed);
+            self.missing.one_more();
             return;
         }
         self.say_what_is_missing();
         match segment::line(entry) {
             Ok(line) if line.len() <= LINE_BYTES => {
-                if self.append(&line) {
-                    self.counters.written.fetch_add(1, Ordering::Relaxed);
-                } else {
-                    self.counters.refused.fetch_add(1, Ordering::Relaxed);
+                if !self.append(&line) {
+                    self.missing.one_more();
                     self.left_alone_until = now + LEFT_ALONE;
                 }
             }
@@ -162,18 +151,17 @@ impl Writer {
                     bytes = line.len(),
                     "an observation is too large for the journal; left out"
                 );
-                self.counters.dropped.fetch_add(1, Ordering::Relaxed);
+                self.missing.one_more();
             }
             Err(error) => {
                 tracing::warn!(%error, "an observation can't be encoded for the journal; left out");
-                self.counters.dropped.fetch_add(1, Ordering::Relaxed);
+                self.missing.one_more();
             }
         }
     }
 
     fn say_what_is_missing(&mut self) {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let missing = read(&self.counters.dropped) + read(&self.counters.refused);
+        let missing = self.missing.so_far();
         let count = missing - self.missing_said;
         if count > 0
             && let Ok(line) = segment::line(&Entry::Lost { count })
@@ -204,5 +192,45 @@ impl Writer {
                 false
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        domain::{
+            moment::{BootId, BootMs, WallMs},
+            name::HostName,
+        },
+        journal::reader::Reader,
+    };
+    use std::fs;
+
+    fn at(ms: u64) -> Moment {
+        Moment { awake: AwakeMs(ms), boot: BootMs(ms), wall: WallMs(ms as i64) }
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_made_costs_entries_that_are_counted_and_told_of_later() {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = parent.path().join("journal");
+        fs::write(&dir, "in the way").unwrap();
+        let origin = Origin {
+            host: HostName::new("db-1"),
+            boot_id: BootId(Arc::from("boot")),
+            started: at(0),
+        };
+        let mut writer = Writer::new(&dir, origin, Bounds::default(), Missing::default());
+        let seen = |ms| Entry::Seen { at: at(ms), observation: Observation::HoldFile(true) };
+        writer.write(&seen(1_000));
+        writer.write(&seen(2_000));
+        fs::remove_file(&dir).unwrap();
+        writer.write(&seen(3_000));
+        writer.write(&seen(6_000));
+        let read: Result<Vec<_>, _> =
+            Reader::of(&dir).unwrap().map(|one| one.map(|(_, entry)| entry)).collect();
+        let [Entry::Began(_), rest @ ..] = read.as_deref().unwrap() else { panic!("{read:?}") };
+        assert_eq!(rest, [Entry::Lost { count: 3 }, seen(6_000)], "left alone for 5 s");
     }
 }

@@ -2,6 +2,10 @@
 
 use super::{REQUEST_BYTES, Request, SOCKET, WITHIN};
 use crate::{daemon::Order, status::snapshot::Snapshot, tasks::Tasks};
+use rustix::{
+    io::Errno,
+    net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with},
+};
 use std::{
     error::Error,
     fmt, io,
@@ -20,39 +24,62 @@ const CONNECTIONS: usize = 16;
 
 /// Why the socket could not be opened. The daemon goes on without it.
 #[derive(Debug)]
-pub struct SocketProblem {
-    path: PathBuf,
-    source: io::Error,
+pub enum SocketProblem {
+    /// Another daemon answers on it, and keeps it.
+    Taken {
+        /// Which socket.
+        path: PathBuf,
+        /// What the system says when an address is taken.
+        source: io::Error,
+    },
+    /// Directory or socket can't be made, or it can't be found out whether somebody answers.
+    Unusable {
+        /// Which socket.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
 }
 
 impl SocketProblem {
     /// What the system said.
     pub fn cause(&self) -> &io::Error {
-        &self.source
+        match self {
+            Self::Taken { source, .. } | Self::Unusable { source, .. } => source,
+        }
     }
 }
 
 impl fmt::Display for SocketProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "failed to open the control socket {}; `defib status` will not work",
-            self.path.display()
-        )
+        match self {
+            Self::Taken { path, .. } => write!(
+                f,
+                "another daemon answers on the control socket {} and keeps it; `defib status` shows that one and not this \
+                 one: end one of them, or give this one a --runtime-dir of its own",
+                path.display()
+            ),
+            Self::Unusable { path, .. } => write!(
+                f,
+                "failed to open the control socket {}; `defib status` will not work",
+                path.display()
+            ),
+        }
     }
 }
 
 impl Error for SocketProblem {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&self.source)
+        Some(self.cause())
     }
 }
 
 /// Opens the socket in `dir`, which is made where it is missing, and serves it. Only the owner and the group may connect. A
-/// stale socket is replaced; whoever calls owns the state directory, so there is no other daemon behind it.
+/// socket that nobody listens on any more is replaced. One that somebody listens on is left alone: whoever owns another
+/// state directory, or none, may be given the same runtime directory.
 ///
 /// # Errors
-/// Where directory or socket can't be made.
+/// Where another daemon answers, or directory or socket can't be made.
 pub fn serve(
     dir: &Path,
     host: String,
@@ -60,11 +87,16 @@ pub fn serve(
     tasks: &Tasks,
 ) -> Result<(), SocketProblem> {
     let path = dir.join(SOCKET);
-    let problem = |source| SocketProblem { path: path.clone(), source };
+    let problem = |source| SocketProblem::Unusable { path: path.clone(), source };
     std::fs::create_dir_all(dir).map_err(problem)?;
-    match std::fs::remove_file(&path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(problem(error)),
-        Err(_) | Ok(()) => {}
+    match connect_to(&path) {
+        // A full queue is somebody's too.
+        Ok(()) | Err(Errno::AGAIN) => {
+            return Err(SocketProblem::Taken { path, source: Errno::ADDRINUSE.into() });
+        }
+        Err(Errno::NOENT) => {}
+        Err(Errno::CONNREFUSED) => std::fs::remove_file(&path).map_err(problem)?,
+        Err(other) => return Err(problem(other.into())),
     }
     let listener = UnixListener::bind(&path).map_err(problem)?;
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o660)).map_err(problem)?;
@@ -98,6 +130,13 @@ pub fn serve(
     Ok(())
 }
 
+/// Connects and hangs up. Without waiting: somebody who hangs must not keep us from starting.
+fn connect_to(path: &Path) -> rustix::io::Result<()> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    connect(&socket, &SocketAddrUnix::new(path)?)
+}
+
 async fn answer(stream: UnixStream, orders: &mpsc::Sender<Order>, host: &str) -> io::Result<()> {
     let (from, mut to) = stream.into_split();
     let mut line = String::new();
@@ -118,4 +157,56 @@ async fn ask(orders: &mpsc::Sender<Order>, host: &str) -> Option<Snapshot> {
     let (answer, shown) = oneshot::channel();
     orders.send(Order::Show(answer)).await.ok()?;
     Some(Snapshot::of(&shown.await.ok()?, host))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::{bind, listen};
+    use std::os::unix::net::{UnixListener as Somebody, UnixStream as Peer};
+    use tokio::runtime::Handle;
+
+    fn served(dir: &Path) -> Result<mpsc::Receiver<Order>, SocketProblem> {
+        let (orders, taken) = mpsc::channel(1);
+        serve(dir, "host".to_owned(), orders, &Tasks::on(Handle::current())).map(|()| taken)
+    }
+
+    #[tokio::test]
+    async fn a_socket_on_which_another_daemon_answers_is_left_to_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut first = served(dir.path()).unwrap();
+        let problem = served(dir.path()).unwrap_err();
+        assert!(matches!(problem, SocketProblem::Taken { .. }), "{problem:?}");
+        let text = problem.to_string();
+        assert!(text.starts_with("another daemon answers on the control socket "), "{text}");
+
+        let mut asks = UnixStream::connect(dir.path().join(SOCKET)).await.unwrap();
+        asks.write_all(b"\"status\"\n").await.unwrap();
+        assert!(matches!(first.recv().await, Some(Order::Show(_))), "the first one still answers");
+    }
+
+    #[tokio::test]
+    async fn a_daemon_that_hangs_keeps_its_socket_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(SOCKET);
+        let address = SocketAddrUnix::new(&path).unwrap();
+        let hangs =
+            socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+                .unwrap();
+        bind(&hangs, &address).unwrap();
+        listen(&hangs, 0).unwrap();
+        let _waits = Peer::connect(&path).unwrap();
+        assert_eq!(connect_to(&path), Err(Errno::AGAIN), "its queue is full");
+        assert!(matches!(served(dir.path()), Err(SocketProblem::Taken { .. })));
+    }
+
+    #[tokio::test]
+    async fn what_a_dead_daemon_left_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(SOCKET);
+        drop(Somebody::bind(&path).unwrap());
+        assert!(path.exists());
+        served(dir.path()).unwrap();
+        assert_eq!(connect_to(&path), Ok(()));
+    }
 }

@@ -186,7 +186,6 @@ struct Inbox {
 struct Orders {
     drop: bool,
     watch: Option<Box<Watch>>,
-    every: Option<Duration>,
 }
 
 impl Inbox {
@@ -194,14 +193,11 @@ impl Inbox {
         match order {
             ProbeOrder::Watch(watch) => {
                 let orders = self.orders.entry(watch.target.clone()).or_default();
-                (orders.watch, orders.every) = (Some(watch), None);
-            }
-            ProbeOrder::Pace { target, every } => {
-                self.orders.entry(target).or_default().every = Some(every);
+                orders.watch = Some(watch);
             }
             // Kept also where a new watch follows: what is in flight ends for it.
             ProbeOrder::Drop(target) => {
-                self.orders.insert(target, Orders { drop: true, ..Orders::default() });
+                self.orders.insert(target, Orders { drop: true, watch: None });
             }
         }
     }
@@ -268,13 +264,10 @@ impl Scheduler {
         // Before results and ticks: a result of an instance that is known to be gone says nothing of the new one.
         for (target, orders) in news.orders {
             if orders.drop {
-                self.timetable.order(now, ProbeOrder::Drop(target.clone()), &mut turn);
+                self.timetable.order(now, ProbeOrder::Drop(target), &mut turn);
             }
             if let Some(watch) = orders.watch {
                 self.timetable.order(now, ProbeOrder::Watch(watch), &mut turn);
-            }
-            if let Some(every) = orders.every {
-                self.timetable.order(now, ProbeOrder::Pace { target, every }, &mut turn);
             }
         }
         for target in &news.taken {

@@ -122,7 +122,6 @@ impl Timetable {
     pub(super) fn order(&mut self, now: AwakeMs, order: ProbeOrder, turn: &mut Turn) {
         match order {
             ProbeOrder::Watch(watch) => self.watch(now, Arc::new(*watch), turn),
-            ProbeOrder::Pace { target, every } => self.pace(now, &target, every),
             ProbeOrder::Drop(target) => self.drop(now, &target, turn),
         }
     }
@@ -132,11 +131,10 @@ impl Timetable {
         if let Some(row) = self.rows.get_mut(&target)
             && same_question(&row.watch, &watch)
         {
-            let every = watch.every;
-            let paced = row.watch.every != every;
+            let paced = row.watch.every != watch.every;
             row.watch = watch;
             if paced {
-                self.pace(now, &target, every);
+                self.pace(now, &target);
             }
             return;
         }
@@ -156,16 +154,11 @@ impl Timetable {
         self.rows.insert(target, row);
     }
 
-    fn pace(&mut self, now: AwakeMs, target: &Target, every: Duration) {
-        let Some(row) = self.rows.get_mut(target) else {
-            tracing::debug!(?target, "a pace was ordered for a target that is not probed; ignored");
-            return;
-        };
-        if row.watch.every != every {
-            row.watch = Arc::new(Watch { every, ..Watch::clone(&row.watch) });
-        }
+    /// A target's pace has changed; its phase stays.
+    fn pace(&mut self, now: AwakeMs, target: &Target) {
+        let Some(row) = self.rows.get_mut(target) else { return };
         self.due.remove(&(row.next, target.clone()));
-        row.ticks = row.ticks.paced(every);
+        row.ticks = row.ticks.paced(row.watch.every);
         // A slower grid's tick may lie further away than the one that was promised: that is what slower means. Ticks between
         // the last one and now belonged to the old pace and are not missed ones.
         row.next = match row.last {

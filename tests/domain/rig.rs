@@ -474,7 +474,6 @@ impl Rig {
                 let at = self.now + 100;
                 self.watches.insert(watch.target.clone(), (*watch, at));
             }
-            Effect::Probe(ProbeOrder::Pace { .. }) => {}
             Effect::Probe(ProbeOrder::Drop(target)) => {
                 self.watches.remove(&target);
             }

@@ -78,10 +78,10 @@ async fn a_change_of_pace_takes_effect_at_once_and_keeps_the_phase() {
     let mut bench = bench(8);
     bench.watch("fine/1", EVERY);
     let slow = bench.samples_for(Duration::from_secs(30)).await;
-    bench.handle.order(ProbeOrder::Pace { target: target("fine/1"), every: SECOND });
+    bench.watch("fine/1", SECOND);
     let fast = bench.samples_for(Duration::from_secs(30)).await;
     assert!((29..=31).contains(&fast.len()), "{}", fast.len());
-    bench.handle.order(ProbeOrder::Pace { target: target("fine/1"), every: EVERY });
+    bench.watch("fine/1", EVERY);
     let again = bench.samples_for(Duration::from_secs(30)).await;
     let off = |at: u64| (at - slow[0].0 + 2_500) % 5_000;
     assert!(again.iter().all(|(at, _)| (2_000..=3_000).contains(&off(*at))), "the phase stays");
@@ -94,7 +94,7 @@ async fn a_pace_ordered_again_and_again_never_puts_the_tick_off() {
     let mut count = 0;
     for second in 0..60 {
         let every = if second % 2 == 0 { EVERY } else { 2 * EVERY };
-        bench.handle.order(ProbeOrder::Pace { target: target("fine/1"), every });
+        bench.watch("fine/1", every);
         count += bench.samples_for(SECOND).await.len();
     }
     assert!(count >= 5, "{count}");
@@ -134,6 +134,16 @@ async fn the_same_watch_again_changes_nothing_in_flight() {
     bench.watch("hung/1", EVERY);
     bench.running("hung/1").await;
     bench.watch("hung/1", EVERY);
+    assert_eq!(bench.one().await.outcome, ProbeOutcome::Timeout(Phase::FirstByte));
+    assert_eq!(bench.runs_of("hung"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_of_pace_leaves_what_is_in_flight_to_end_by_itself() {
+    let mut bench = bench(8);
+    bench.watch("hung/1", EVERY);
+    bench.running("hung/1").await;
+    bench.watch("hung/1", 2 * EVERY);
     assert_eq!(bench.one().await.outcome, ProbeOutcome::Timeout(Phase::FirstByte));
     assert_eq!(bench.runs_of("hung"), 1);
 }
@@ -261,7 +271,7 @@ async fn transcript(seed: u64) -> Vec<String> {
         let order = match minute % 3 {
             0 => ProbeOrder::Drop(target(&name)),
             1 => ProbeOrder::Watch(Box::new(watched(&name, minute % 10, EVERY))),
-            _ => ProbeOrder::Pace { target: target(&name), every: SECOND },
+            _ => ProbeOrder::Watch(Box::new(watched(&name, 1, SECOND))),
         };
         bench.handle.order(order);
     }

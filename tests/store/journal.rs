@@ -15,7 +15,7 @@ use defib::{
         entry::{Entry, Origin},
         reader::{Damage, Reader},
         segment::Bounds,
-        writer::{Counts, Journal},
+        writer::Journal,
     },
 };
 use std::{collections::BTreeMap, fs, path::Path, sync::Arc, time::Duration};
@@ -85,14 +85,12 @@ fn inspection(look: u64, status: HealthStatus, failing_streak: u32, output: &str
 }
 
 /// Writes a journal of its own life and closes it.
-async fn written(dir: &Path, bounds: Bounds, observed: &[(Moment, Observation)]) -> Counts {
+async fn written(dir: &Path, bounds: Bounds, observed: &[(Moment, Observation)]) {
     let mut journal = Journal::begin(dir, origin(), bounds).unwrap();
     for (at, observation) in observed {
         journal.note(*at, observation);
     }
-    let sent = journal.counts();
     journal.close().await;
-    sent
 }
 
 /// The entries without headers, and what could not be read.
@@ -350,27 +348,6 @@ async fn secrets_do_not_reach_the_disk_and_output_is_cut() {
     assert_eq!(read.labels["STRIPE_API_KEY"], "[redacted]");
     let kept = &read.health.as_ref().unwrap().log[0].output;
     assert!(kept.starts_with("GET /?token=[redacted] failed xxx") && kept.len() < 1_100, "{kept}");
-}
-
-#[tokio::test]
-async fn a_directory_that_cannot_be_made_costs_entries_that_are_counted_and_told_of_later() {
-    let parent = tempfile::tempdir().unwrap();
-    let dir = parent.path().join("journal");
-    fs::write(&dir, "in the way").unwrap();
-    let mut journal = Journal::begin(&dir, origin(), Bounds::default()).unwrap();
-    journal.note(at(1_000), &Observation::Woke);
-    journal.note(at(2_000), &Observation::Woke);
-    while journal.counts().refused < 2 {
-        std::thread::yield_now();
-    }
-    fs::remove_file(&dir).unwrap();
-    journal.note(at(3_000), &Observation::Woke);
-    journal.note(at(6_000), &Observation::HoldFile(true));
-    journal.close().await;
-    let (entries, damage) = read(&dir);
-    assert!(damage.is_empty());
-    let kept = Entry::Seen { at: at(6_000), observation: Observation::HoldFile(true) };
-    assert_eq!(entries, [Entry::Lost { count: 3 }, kept]);
 }
 
 #[tokio::test]

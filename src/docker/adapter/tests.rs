@@ -321,6 +321,29 @@ async fn looks_fail_as_what_they_are() {
 }
 
 #[tokio::test]
+async fn an_engine_that_does_not_tell_its_version_says_nothing_of_a_container() {
+    for status in [404, 503] {
+        let scripted = Scripted::following(move |_| Reply::Says(status, "page not found".into()));
+        let engine = scripted.engine();
+        let message = "page not found (asked for its version)".to_owned();
+        let failure = LookFailure::Engine { status, message };
+        assert_eq!(engine.inspect(id()).await.unwrap_err(), failure);
+        assert_eq!(engine.list().await.unwrap_err(), failure);
+        let outcome = engine.act(id(), RESTART).await;
+        let text = format!(
+            "not sent to unix:///the.sock: asked for its version, it answers {status}: page not found"
+        );
+        assert_eq!(outcome, ActOutcome::Unreachable(text));
+        assert!(scripted.requests().iter().all(|request| request == "GET /version"));
+    }
+    let scripted = Scripted::following(|_| Reply::Says(403, "no".to_owned()));
+    let denied = scripted.engine().inspect(id()).await.unwrap_err();
+    assert!(matches!(denied, LookFailure::Denied(_)), "{denied:?}");
+    let denied = scripted.engine().act(id(), RESTART).await;
+    assert!(matches!(denied, ActOutcome::Denied(_)), "{denied:?}");
+}
+
+#[tokio::test]
 async fn a_body_without_an_end_is_given_up_at_its_bound() {
     let mut bytes = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
     bytes.resize(bytes.len() + INSPECT_LIMIT + 4096, b' ');
