@@ -2,8 +2,8 @@
 //!
 //! Every effect that waits for something outside is a task with a deadline, and its answer comes back in a lane. Lanes, in
 //! the order in which they are emptied: the store's answers and results of actions (never dropped: their number is bounded
-//! by what is under way), looks (as many as are asked), events (a full lane drops them and says so), samples (one slot a
-//! target, kept by the scheduler).
+//! by what is under way), looks (as many as are asked), events (at a full lane the stream ends, and all is listed anew),
+//! samples (one slot a target, kept by the scheduler).
 
 use crate::{
     action,
