@@ -3,6 +3,7 @@
 use super::{
     Violation,
     story::{Act, Send, Span, Story},
+    told::Standing,
 };
 use crate::account::{Condition, Ms, ServiceRule};
 use defib::domain::{
@@ -100,9 +101,12 @@ fn must_be_told(
                 && send.message.incident_kind == IncidentKind::Unhealthy
                 && service_of(story, send).is_some_and(|named| named.name == service.name)
         };
-        let mut before = story.sends.iter().filter(about).filter(|send| send.at <= last.at);
+        let before = story.sends.iter().filter(about).filter(|send| send.at <= last.at);
+        let standing = before
+            .filter(|send| send.landed.is_some())
+            .fold(Standing::Closed, |known, send| known.after(send.message));
         // Only who knows of it hears that it is given up; who does not is owed the beginning, by another rule.
-        let knows = before.any(|send| send.landed.is_some());
+        let knows = matches!(standing, Standing::Open(_));
         let told = story.sends.iter().filter(about).any(|send| {
             send.at > last.at
                 && matches!(
