@@ -120,7 +120,7 @@ fn expected(role: Role) -> String {
         Role::Hangs => "1 restart, healthy, told: notice, recovered".to_owned(),
         Role::Stubborn => "1 restart with SIGKILL, healthy, told: notice, recovered".to_owned(),
         Role::Hopeless => {
-            format!("{BUDGET} restarts, then left alone, not healthy, told: notice, page")
+            format!("{BUDGET} restarts, then left alone, not healthy, told: notice, page, given up")
         }
     }
 }
@@ -180,12 +180,12 @@ impl Seen {
             == [(MessageKind::Opened, Severity::Notice), (MessageKind::Recovered, Severity::Notice)]
     }
 
-    /// One page, which says that a restart did not help; before it a notice at most.
+    /// One page, which says that a restart did not help, and one more when none is left; before them a notice at most.
     fn paged(&self) -> bool {
         let pages: Vec<&Message> =
             self.messages.iter().filter(|message| message.severity == Severity::Page).collect();
-        matches!(pages.as_slice(), [page] if page.says_no_help)
-            && self.messages.last().is_some_and(|last| last.severity == Severity::Page)
+        matches!(pages.as_slice(), [page, _] if page.says_no_help)
+            && self.messages.last().is_some_and(|last| last.kind == MessageKind::GivenUp)
     }
 
     fn is_right(&self, role: Role) -> bool {
@@ -319,7 +319,7 @@ mod tests {
 
     /// As it should be, a role at a time.
     fn as_it_should_be(role: Role) -> Vec<Happening> {
-        use MessageKind::{Opened, Raised, Recovered};
+        use MessageKind::{GivenUp, Opened, Raised, Recovered};
         let mut story =
             vec![engine(role, EventAction::Started), looked(role, 1, HealthStatus::Healthy)];
         match role {
@@ -337,6 +337,7 @@ mod tests {
                 story.extend(restart(role, false));
                 let hold = Hold::BudgetSpent { restarts: BUDGET };
                 story.push(Happening::Decided(role, Decision::Held(hold)));
+                story.push(told(role, GivenUp, Severity::Page, "restart 2 of 2: did not help"));
                 story.push(looked(role, 3, HealthStatus::Unhealthy));
             }
         }
