@@ -66,3 +66,48 @@ fn read(clock: ClockId) -> i64 {
     let time = clock_gettime(clock);
     time.tv_sec.saturating_mul(1000).saturating_add(time.tv_nsec / 1_000_000)
 }
+
+/// The clocks of a paused runtime, for tests: all go by the runtime's.
+#[cfg(test)]
+pub(crate) mod paused {
+    use super::Clock;
+    use crate::{
+        docker::port::Pending,
+        domain::moment::{AwakeMs, BootId, BootMs, Moment, WallMs, millis},
+    };
+    use std::sync::Arc;
+    use tokio::time::{Instant, sleep};
+
+    pub(crate) struct PausedClock {
+        began: Instant,
+        begins_at: u64,
+    }
+
+    impl PausedClock {
+        /// Shows `begins_at` milliseconds now.
+        pub(crate) fn at(begins_at: u64) -> Self {
+            Self { began: now(), begins_at }
+        }
+    }
+
+    /// The paused runtime's time.
+    #[expect(clippy::disallowed_methods, reason = "the paused runtime's clock is the test's clock")]
+    pub(crate) fn now() -> Instant {
+        Instant::now()
+    }
+
+    impl Clock for PausedClock {
+        fn now(&self) -> Moment {
+            let elapsed = self.begins_at + millis(now() - self.began);
+            Moment { awake: AwakeMs(elapsed), boot: BootMs(elapsed), wall: WallMs(0) }
+        }
+
+        fn boot_id(&self) -> BootId {
+            BootId(Arc::from("paused"))
+        }
+
+        fn sleep_until(&self, until: AwakeMs) -> Pending<'_, ()> {
+            Box::pin(sleep(until.since(self.now().awake)))
+        }
+    }
+}

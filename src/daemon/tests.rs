@@ -3,47 +3,25 @@
 
 use super::*;
 use crate::{
+    clock::paused::{PausedClock, now},
     config,
     docker::simulated::{
         engine::SimulatedEngine, faults::Faults, live::LiveWorld, world::World as Containers,
     },
     domain::{
         effect::{SendOrder, Watch},
-        moment::{BootId, BootMs, EngineMs, WallMs},
+        moment::EngineMs,
         name::{HostName, Instance},
         observation::DeliveryOutcome,
     },
     probe::port::Probed,
     store::ledger::{Disk, Pace},
 };
-use std::sync::Mutex;
 use tokio::{
     runtime::Handle,
-    time::{Instant, sleep},
+    sync::watch,
+    time::{sleep, timeout},
 };
-
-/// The clocks of a paused runtime.
-struct VirtualClock(Instant);
-
-#[allow(clippy::disallowed_methods, reason = "a clock for tests, on the paused runtime's time")]
-fn instant() -> Instant {
-    Instant::now()
-}
-
-impl Clock for VirtualClock {
-    fn now(&self) -> Moment {
-        let ms = 1_000_000 + instant().duration_since(self.0).as_millis() as u64;
-        Moment { awake: AwakeMs(ms), boot: BootMs(ms), wall: WallMs(ms as i64) }
-    }
-
-    fn boot_id(&self) -> BootId {
-        BootId(Arc::from("boot"))
-    }
-
-    fn sleep_until(&self, until: AwakeMs) -> Pending<'_, ()> {
-        Box::pin(sleep(until.since(self.now().awake)))
-    }
-}
 
 struct NothingToAsk;
 
@@ -67,12 +45,12 @@ impl Witness for NothingToAsk {
 /// A sink that confirms after this time, and remembers what reached it.
 struct SlowSink {
     takes: Duration,
-    reached: Arc<Mutex<Vec<String>>>,
+    reached: watch::Sender<Vec<String>>,
 }
 
 impl Sink for SlowSink {
     fn deliver(&self, order: Arc<SendOrder>) -> Pending<'_, DeliveryOutcome> {
-        self.reached.lock().unwrap().push(order.message.idempotency_key());
+        self.reached.send_modify(|keys| keys.push(order.message.idempotency_key()));
         Box::pin(async {
             sleep(self.takes).await;
             DeliveryOutcome::Delivered
@@ -86,17 +64,18 @@ struct Stage {
     disk: Disk,
     /// The sink confirms after this time.
     takes: Duration,
-    reached: Arc<Mutex<Vec<String>>>,
+    reached: watch::Sender<Vec<String>>,
 }
 
 impl Stage {
     fn set(takes: Duration) -> Self {
-        let clock = Arc::new(VirtualClock(instant()));
-        Self { clock, disk: Disk::new(Pace::default()), takes, reached: Arc::default() }
+        let clock = Arc::new(PausedClock::at(1_000_000));
+        let (reached, _) = watch::channel(Vec::new());
+        Self { clock, disk: Disk::new(Pace::default()), takes, reached }
     }
 
     fn reached(&self) -> Vec<String> {
-        self.reached.lock().unwrap().clone()
+        self.reached.borrow().clone()
     }
 
     /// One life, which begins by losing its memory where it is told to. It is told to end `after` the first message left, or
@@ -110,7 +89,7 @@ impl Stage {
         let opened = self.disk.open(Arc::clone(&clock), &tasks, answers).unwrap();
         let policy = Arc::new(config::without_config(&HostName::new("host")));
         let sink: Arc<dyn Sink> =
-            Arc::new(SlowSink { takes: self.takes, reached: Arc::clone(&self.reached) });
+            Arc::new(SlowSink { takes: self.takes, reached: self.reached.clone() });
         let sinks = policy.sinks.iter().map(|named| (named.name.clone(), Arc::clone(&sink)));
         let world = LiveWorld::begin(Containers::new(EngineMs(0)), Arc::clone(&clock));
         let (orders, taken) = mpsc::channel(1);
@@ -134,17 +113,15 @@ impl Stage {
         };
         let before = self.reached().len();
         let life = tasks.spawn("daemon", run(world));
-        for _ in 0..6_000 {
-            if self.reached().len() > before {
-                break;
-            }
-            sleep(Duration::from_millis(10)).await;
-        }
+        let mut reached = self.reached.subscribe();
+        let first = reached.wait_for(|keys| keys.len() > before);
+        // A life that has nothing to tell tells nothing: that is what a minute of it shows.
+        drop(timeout(Duration::from_secs(60), first).await);
         sleep(after).await;
-        let told = instant();
+        let told = now();
         orders.send(Order::Stop).await.ok().unwrap();
         life.await.unwrap();
-        told.elapsed()
+        now() - told
     }
 }
 

@@ -10,11 +10,10 @@ use super::{
     every_second, ms, seconds, stubborn, web, world,
 };
 use crate::{
-    clock::Clock,
-    docker::port::{Engine, Pending},
+    clock::paused::PausedClock,
+    docker::port::Engine,
     domain::{
         effect::Primitive,
-        moment::{AwakeMs, BootId, BootMs, Moment, WallMs, millis},
         name::ContainerId,
         observation::{ActOutcome, ContainerState, EventAction, LookFailure},
     },
@@ -23,33 +22,8 @@ use std::{sync::Arc, time::Duration};
 
 const RESTART: Primitive = Primitive::Restart { stop_timeout: Duration::from_secs(10) };
 
-/// All clocks go by the runtime's.
-struct PausedClock {
-    began: tokio::time::Instant,
-}
-
-#[allow(clippy::disallowed_methods, reason = "the paused runtime's clock is the test's clock")]
-fn tokio_now() -> tokio::time::Instant {
-    tokio::time::Instant::now()
-}
-
-impl Clock for PausedClock {
-    fn now(&self) -> Moment {
-        let elapsed = 5000 + millis(tokio_now() - self.began);
-        Moment { awake: AwakeMs(elapsed), boot: BootMs(elapsed), wall: WallMs(0) }
-    }
-
-    fn boot_id(&self) -> BootId {
-        BootId(Arc::from("paused"))
-    }
-
-    fn sleep_until(&self, until: AwakeMs) -> Pending<'_, ()> {
-        Box::pin(tokio::time::sleep(until.since(self.now().awake)))
-    }
-}
-
 fn live() -> Arc<LiveWorld> {
-    LiveWorld::begin(world(), Arc::new(PausedClock { began: tokio_now() }))
+    LiveWorld::begin(world(), Arc::new(PausedClock::at(5000)))
 }
 
 fn engine(live: &Arc<LiveWorld>, faults: Vec<(u64, u64, FaultKind)>) -> SimulatedEngine {
