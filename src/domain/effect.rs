@@ -97,8 +97,6 @@ pub struct Watch {
     pub address: Option<IpAddr>,
     /// What to do and how to judge one sample.
     pub probe: ProbePolicy,
-    /// Between two samples.
-    pub every: Duration,
 }
 
 /// One thing to do to a container.

@@ -131,7 +131,7 @@ impl Timetable {
         if let Some(row) = self.rows.get_mut(&target)
             && same_question(&row.watch, &watch)
         {
-            let paced = row.watch.every != watch.every;
+            let paced = row.watch.probe.every != watch.probe.every;
             row.watch = watch;
             if paced {
                 self.pace(now, &target);
@@ -139,7 +139,7 @@ impl Timetable {
             return;
         }
         self.drop(now, &target, turn);
-        let ticks = Ticks::of(self.seed, &target, watch.every);
+        let ticks = Ticks::of(self.seed, &target, watch.probe.every);
         let next = ticks.first(now);
         self.due.insert((next, target.clone()));
         let row = Row {
@@ -158,7 +158,7 @@ impl Timetable {
     fn pace(&mut self, now: AwakeMs, target: &Target) {
         let Some(row) = self.rows.get_mut(target) else { return };
         self.due.remove(&(row.next, target.clone()));
-        row.ticks = row.ticks.paced(row.watch.every);
+        row.ticks = row.ticks.paced(row.watch.probe.every);
         // A slower grid's tick may lie further away than the one that was promised: that is what slower means. Ticks between
         // the last one and now belonged to the old pace and are not missed ones.
         row.next = match row.last {

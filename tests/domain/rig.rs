@@ -65,6 +65,7 @@ pub struct Container {
     pub unhealthy: bool,
     pub auto_remove: bool,
     pub address: &'static str,
+    pub stop_timeout: Option<Duration>,
     pub policy: RestartPolicy,
 }
 
@@ -84,6 +85,10 @@ pub struct Rig {
     pub engine_works: bool,
     pub inspects_work: bool,
     pub act_outcome: Option<ActOutcome>,
+    /// Whether what is told to act ever says that it is done.
+    pub acts_are_answered: bool,
+    /// How every URL answers.
+    pub url: Behaviour,
     pub sink: BTreeMap<SinkName, VecDeque<DeliveryOutcome>>,
     pub acts: Vec<(u64, ActOrder)>,
     pub sent: Vec<(u64, SinkName, Message)>,
@@ -215,6 +220,8 @@ impl Rig {
             engine_works: true,
             inspects_work: true,
             act_outcome: None,
+            acts_are_answered: true,
+            url: Behaviour::Fine,
             sink: BTreeMap::new(),
             acts: Vec::new(),
             sent: Vec::new(),
@@ -269,6 +276,7 @@ impl Rig {
             unhealthy: false,
             auto_remove: false,
             address: "172.17.0.2",
+            stop_timeout: None,
             policy: RestartPolicy::No,
         };
         change(&mut container);
@@ -530,7 +538,9 @@ impl Rig {
                 }
             }
         }
-        self.put(300, Observation::Acted { attempt: order.attempt, outcome });
+        if self.acts_are_answered {
+            self.put(300, Observation::Acted { attempt: order.attempt, outcome });
+        }
     }
 
     fn start(&mut self, name: &str, at: u64) {
@@ -573,13 +583,18 @@ impl Rig {
             .map(|(target, _)| target.clone())
             .unwrap();
         let (watch, at) = self.watches.get_mut(&due).unwrap();
-        *at += ms(watch.every);
+        *at += ms(watch.probe.every);
         let watch = watch.clone();
-        let container = watch.instance.as_ref().and_then(|instance| {
-            self.containers.values().find(|c| c.id == instance.container.as_str())
-        });
-        let running = container.filter(|c| c.state == ContainerState::Running);
-        let (outcome, took) = match running.map(|c| c.behaviour.clone()) {
+        let behaviour = match &watch.instance {
+            None => Some(self.url.clone()),
+            Some(instance) => self
+                .containers
+                .values()
+                .find(|c| c.id == instance.container.as_str())
+                .filter(|c| c.state == ContainerState::Running)
+                .map(|c| c.behaviour.clone()),
+        };
+        let (outcome, took) = match behaviour {
             Some(Behaviour::Fine) => (ProbeOutcome::Ok { status: Some(200) }, 3),
             Some(Behaviour::Hangs) => (ProbeOutcome::Timeout(Phase::FirstByte), 2000),
             Some(Behaviour::Answers(status)) if (200..300).contains(&status) => {
@@ -706,7 +721,7 @@ fn inspection(container: &Container, now: u64) -> Inspection {
         healthcheck: container.healthcheck,
         restart_policy: container.policy,
         auto_remove: container.auto_remove,
-        stop_timeout: None,
+        stop_timeout: container.stop_timeout,
         addresses: vec![("bridge".to_owned(), container.address.parse().unwrap())],
         network_parent: None,
         pid: Some(4242),

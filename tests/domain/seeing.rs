@@ -190,11 +190,13 @@ fn a_page_about_a_url_asks_nobody_to_restart_it() {
     let ProbeSpec::Http(http) = &mut web.probes[0].spec;
     http.place = Place::Url { host: "site.example".to_owned(), port: 80 };
     let mut rig = Rig::new(policy(vec![web]));
+    rig.run(seconds(90));
+    rig.url = Behaviour::Hangs;
     rig.run(seconds(300));
+    assert_eq!(of_kind(&rig, IncidentKind::Unhealthy), [MessageKind::Opened]);
     let told = rig.sent.iter().map(|(_, _, message)| message);
     let commands: Vec<&String> =
         told.flat_map(|message| &message.next_steps).filter(|step| step.starts_with('$')).collect();
-    assert!(!rig.sent.is_empty());
     assert!(commands.is_empty(), "{commands:?}");
 }
 
@@ -225,4 +227,41 @@ fn what_begins_anew_before_every_sink_knew_the_end_is_a_notice_again() {
     rig.behave("web", Behaviour::Hangs);
     rig.run(seconds(120));
     assert_eq!(near(&rig)[before], (MessageKind::Opened, Severity::Notice));
+}
+
+#[test]
+fn a_stop_that_takes_for_ever_is_no_cure_under_way() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web").stop_timeout = Some(seconds(3600));
+    rig.run(seconds(90));
+    rig.acts_are_answered = false;
+    rig.act_outcome = Some(ActOutcome::TimedOut(seconds(3600)));
+    rig.behave("web", Behaviour::Hangs);
+    until(&mut rig, |rig| rig.acts.len() == 1);
+    rig.run(seconds(60));
+    assert!(rig.told().iter().all(|(_, severity, _)| *severity == Severity::Notice));
+    rig.run(seconds(120));
+    let last = rig.told().last().map(|(kind, severity, _)| (*kind, *severity));
+    assert_eq!(last, Some((MessageKind::Raised, Severity::Page)), "{:?}", rig.told());
+    assert_eq!(rig.acts.len(), 1, "and nothing is sent on top of it");
+}
+
+#[test]
+fn a_trial_that_tried_nothing_is_not_counted() {
+    let names: Vec<String> = (0..4).map(|n| format!("s{n}-")).collect();
+    let mut rig = settled(names.iter().map(|name| probed(name)).collect());
+    for name in &names {
+        rig.behave(name, Behaviour::Hangs);
+    }
+    let trials = |rig: &Rig| {
+        let chosen = |decision: &Decision| matches!(decision, Decision::TrialChosen);
+        rig.decisions.iter().filter(|(_, decision)| chosen(decision)).count()
+    };
+    rig.inspects_work = false;
+    until(&mut rig, |rig| trials(rig) == 1);
+    rig.run(seconds(30));
+    assert!(rig.acts.is_empty());
+    rig.inspects_work = true;
+    rig.run(seconds(60));
+    assert!(!rig.acts.is_empty(), "the next after a minute, and not after five");
 }

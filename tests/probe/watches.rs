@@ -58,7 +58,6 @@ pub fn watch(name: &str, address: SocketAddr, every: Duration) -> Watch {
             rise: 2,
             may_restart: None,
         },
-        every,
     }
 }
 

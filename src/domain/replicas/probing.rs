@@ -60,7 +60,6 @@ impl Domain {
                     instance: instance.clone(),
                     address: address(replica.inspection.as_deref(), &probe.spec),
                     probe: probe.clone(),
-                    every: probe.every,
                 }))));
             }
         }

@@ -262,3 +262,28 @@ impl Looking {
         polls.chain(self.due.first().map(|(at, _)| *at)).min()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_that_is_wanted_while_one_is_under_way_comes_after_it() {
+        let pace = policy::Looking {
+            unhealthy_every: Duration::from_secs(10),
+            list_every: Duration::from_secs(60),
+        };
+        let mut looking = Looking::new();
+        let lists = |looking: &mut Looking, at: u64| {
+            let asked = looking.think(AwakeMs(at));
+            asked.iter().filter(|effect| **effect == Effect::Look(Look::List)).count()
+        };
+        assert_eq!(lists(&mut looking, 0), 1);
+        looking.want_list(AwakeMs(1));
+        assert_eq!(lists(&mut looking, 1), 0, "one at a time");
+        looking.listed(true, pace, AwakeMs(2));
+        assert_eq!(lists(&mut looking, 2), 1, "what happened meanwhile may not be in it");
+        looking.listed(true, pace, AwakeMs(3));
+        assert_eq!(lists(&mut looking, 3), 0);
+    }
+}
