@@ -202,14 +202,7 @@ impl Domain {
         let failing: Vec<String> =
             self.host.failing.onset.keys().map(ToString::to_string).collect();
         let content = wording::brake(engaged, &failing, self.services.len());
-        let picture = Picture {
-            since: engaged.since,
-            level: Some(Severity::Page),
-            recovered: false,
-            given_up: false,
-            failing: true,
-            content,
-        };
+        let picture = Picture::failing(engaged.since, Some(Severity::Page), content);
         self.set_picture(host_key(IncidentKind::Brake), Some(picture));
     }
 
@@ -224,17 +217,7 @@ impl Domain {
         let level =
             (self.now.awake.since(since.awake) >= ENGINE_AWAY_FOR).then_some(Severity::Page);
         let content = wording::engine_unreachable(&failure.to_string());
-        self.set_picture(
-            key,
-            Some(Picture {
-                since,
-                level,
-                recovered: false,
-                given_up: false,
-                failing: true,
-                content,
-            }),
-        );
+        self.set_picture(key, Some(Picture::failing(since, level, content)));
         Some(since.awake + ENGINE_AWAY_FOR)
     }
 
@@ -252,18 +235,7 @@ impl Domain {
             return None;
         }
         let content = wording::actions_refused(&why.clone());
-        self.set_picture(
-            key,
-            Some(Picture {
-                since,
-                level: Some(Severity::Page),
-                recovered: false,
-                given_up: false,
-                failing: true,
-
-                content,
-            }),
-        );
+        self.set_picture(key, Some(Picture::failing(since, Some(Severity::Page), content)));
         if until <= self.now.awake {
             // Worth another try; a new refusal goes on with the same incident.
             self.touch_waiting();
@@ -283,29 +255,12 @@ impl Domain {
         let since = Moment { awake: *since, ..self.now };
         let content = wording::store_failing(why);
         let level = (failing_for >= TELL_AFTER).then_some(Severity::Page);
-        self.set_picture(
-            key,
-            Some(Picture {
-                since,
-                level,
-                recovered: false,
-                given_up: false,
-                failing: true,
-                content,
-            }),
-        );
+        self.set_picture(key, Some(Picture::failing(since, level, content)));
     }
 
     /// What was kept was damaged. It can't be seen to end, so it is told of for a day, also over a restart of ours.
     pub(super) fn memory_lost(&mut self, why: &str) {
-        let picture = Picture {
-            since: self.now,
-            level: Some(Severity::Ticket),
-            recovered: false,
-            given_up: false,
-            failing: true,
-            content: wording::memory_lost(why),
-        };
+        let picture = Picture::failing(self.now, Some(Severity::Ticket), wording::memory_lost(why));
         self.set_picture(host_key(IncidentKind::MemoryLost), Some(picture));
     }
 

@@ -328,14 +328,7 @@ impl Domain {
         let down = missing_for >= absence::DOWN_AFTER;
         let missing = !count.missing.is_empty() || count.never_seen > 0;
         let severity = if listed { policy.severity } else { policy.severity.min(Severity::Ticket) };
-        Some(Picture {
-            since,
-            level: (down && missing && !braked).then_some(severity),
-            recovered: false,
-            given_up: false,
-            failing: true,
-            content,
-        })
+        Some(Picture::failing(since, (down && missing && !braked).then_some(severity), content))
     }
 
     fn picture_by_hand(
@@ -356,14 +349,7 @@ impl Domain {
         deadlines.push(since.awake + absence::BY_HAND_AFTER);
         let due = self.now.awake.since(since.awake) >= absence::BY_HAND_AFTER;
         let content = wording::by_hand(&members);
-        Some(Picture {
-            since,
-            level: due.then_some(Severity::Ticket),
-            recovered: false,
-            given_up: false,
-            failing: true,
-            content,
-        })
+        Some(Picture::failing(since, due.then_some(Severity::Ticket), content))
     }
 
     fn picture_blind(&self, name: &ServiceName, deadlines: &mut Vec<AwakeMs>) -> Option<Picture> {
@@ -386,14 +372,7 @@ impl Domain {
         let since = earliest?;
         let due = self.now.awake.since(since.awake) >= BLIND_FOR;
         let content = wording::cannot_evaluate(name, lines);
-        Some(Picture {
-            since,
-            level: due.then_some(Severity::Ticket),
-            recovered: false,
-            given_up: false,
-            failing: true,
-            content,
-        })
+        Some(Picture::failing(since, due.then_some(Severity::Ticket), content))
     }
 
     fn picture_never_passed(&self, name: &ServiceName, policy: &ServicePolicy) -> Option<Picture> {
@@ -414,14 +393,7 @@ impl Domain {
         }
         let since = since?;
         let content = wording::never_passed(policy, lines);
-        Some(Picture {
-            since,
-            level: Some(policy.severity),
-            recovered: false,
-            given_up: false,
-            failing: true,
-            content,
-        })
+        Some(Picture::failing(since, Some(policy.severity), content))
     }
 
     fn picture_chronic(&self, name: &ServiceName, deadlines: &mut Vec<AwakeMs>) -> Option<Picture> {
@@ -435,14 +407,7 @@ impl Domain {
         deadlines.push(self.now.awake + Duration::from_secs(3600));
         let since = first.kept.spending.recent.front().map_or(self.now, |stamp| stamp.moment);
         let content = wording::chronic(name, &chronic);
-        Some(Picture {
-            since,
-            level: Some(Severity::Ticket),
-            recovered: false,
-            given_up: false,
-            failing: true,
-            content,
-        })
+        Some(Picture::failing(since, Some(Severity::Ticket), content))
     }
 }
 

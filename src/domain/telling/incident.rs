@@ -46,6 +46,13 @@ pub(crate) struct Picture {
     pub(crate) content: Content,
 }
 
+impl Picture {
+    /// Of what fails and has neither recovered nor been given up, as most matters do.
+    pub(crate) fn failing(since: Moment, level: Option<Severity>, content: Content) -> Self {
+        Self { since, level, recovered: false, given_up: false, failing: true, content }
+    }
+}
+
 /// What a message says of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
@@ -187,14 +194,7 @@ mod tests {
     #[test]
     fn reminders_come_after_an_hour_four_hours_and_daily_and_go_on_after_a_boot() {
         let key = IncidentKey { service: None, kind: IncidentKind::Brake };
-        let picture = Picture {
-            since: at(0),
-            level: Some(Severity::Page),
-            recovered: false,
-            given_up: false,
-            failing: true,
-            content: Content::default(),
-        };
+        let picture = Picture::failing(at(0), Some(Severity::Page), Content::default());
         let mut incident = Incident::open(IncidentId(1), key, picture, Severity::Page, at(0));
         let hours = |incident: &mut Incident, n: u64| {
             incident.remind(AwakeMs(n * 3_600_000));
