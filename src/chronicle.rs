@@ -231,6 +231,13 @@ fn say(record: &DecisionRecord) {
             Ending::Gone => {
                 tracing::info!(service, attempt = attempt.0, "{who} was removed meanwhile")
             }
+            Ending::TakenOver(what) => {
+                tracing::info!(
+                    service,
+                    attempt = attempt.0,
+                    "{who}: {what} before it was seen to be well; left alone"
+                );
+            }
             Ending::NotOurs(why) => {
                 tracing::error!(service, attempt = attempt.0, "{who}: {why}; left alone")
             }

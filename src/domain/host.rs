@@ -170,6 +170,7 @@ impl Domain {
             Ending::NotCured(_)
             | Ending::Gone
             | Ending::NotOurs(_)
+            | Ending::TakenOver(_)
             | Ending::Interrupted
             | Ending::Refused(_) => {
                 engaged.trial = None;

@@ -20,6 +20,7 @@ struct Sight {
     life: &'static str,
     last_look: bool,
     may_kill: bool,
+    stop_sent: bool,
     resumed: bool,
     report: Report,
     finished: Option<EngineMs>,
@@ -32,6 +33,7 @@ fn sight(said: &'static str, state: ContainerState) -> Sight {
         life: "1",
         last_look: false,
         may_kill: true,
+        stop_sent: true,
         resumed: false,
         report: Report::Answered(ActOutcome::Done),
         finished: None,
@@ -53,6 +55,12 @@ fn sights() -> Vec<Sight> {
             last_look: true,
             may_kill: false,
             ..sight("the same, and it must not be killed", S::Running)
+        },
+        Sight {
+            last_look: true,
+            stop_sent: false,
+            report: Report::NoAnswer,
+            ..sight("the same, and the stop was not seen to be sent", S::Running)
         },
         Sight {
             last_look: true,
@@ -93,6 +101,7 @@ pub fn table() -> String {
             for rung in [Rung::Restart, Rung::Kill, Rung::Start] {
                 let mut attempt = in_phase(Phase::Observing { rung, report: sight.report.clone() });
                 attempt.may_kill = sight.may_kill;
+                attempt.stop_sent = sight.stop_sent;
                 attempt.resumed = sight.resumed.then(|| at(1_000));
                 let last = millis(attempt.deadline().since(attempt.phase_since.awake));
                 assert!(sight.resumed || Duration::from_millis(last) == OBSERVE_WITHIN);

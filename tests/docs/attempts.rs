@@ -74,6 +74,7 @@ pub fn by_input() -> String {
         ("`Acted`: no such container", Input::Acted(ActOutcome::NoSuchContainer)),
         ("`Healthy`, the new instance", Input::Healthy(&this)),
         ("`Healthy`, another instance", Input::Healthy(&other)),
+        ("`TakenOver`", Input::TakenOver("somebody stopped it")),
         ("`TooLate`", Input::TooLate),
         ("`Nothing`", Input::Nothing),
     ];

@@ -312,6 +312,8 @@ fn a_stop_that_does_not_end_it_climbs_to_kill_and_start() {
         rig.run(std::time::Duration::from_millis(50));
     }
     rig.act_outcome = None;
+    let id = rig.containers["web"].id.clone();
+    rig.event(&id, "web", EventAction::Killed { signal: Some(15) });
     rig.run(seconds(60));
     let rungs: Vec<_> = rig
         .decisions
@@ -323,6 +325,28 @@ fn a_stop_that_does_not_end_it_climbs_to_kill_and_start() {
         .collect();
     assert_eq!(rungs, [Rung::Restart, Rung::Kill, Rung::Start]);
     assert!(matches!(endings(&rig)[..], [Ending::Verified { .. }]), "{:?}", endings(&rig));
+    let said = &rig.sent.last().unwrap().2.done;
+    assert!(said.iter().any(|line| line.contains("kill: ")), "{said:?}");
+}
+
+#[test]
+fn a_stop_that_was_never_sent_is_no_reason_to_kill() {
+    let answered = |status| {
+        let message = "no".to_owned();
+        Some(ActOutcome::Failed { status, message })
+    };
+    for outcome in [answered(400), answered(405), answered(500), answered(503), None] {
+        let mut rig = settled(vec![probed("web")], "web");
+        rig.act_outcome = outcome.clone().or(Some(ActOutcome::Unreachable("hangs".to_owned())));
+        rig.acts_are_answered = outcome.is_some();
+        rig.behave("web", Behaviour::Hangs);
+        rig.run(seconds(3600));
+        let rungs: Vec<_> = rig.acts.iter().map(|(_, order)| order.primitive.to_string()).collect();
+        assert!(rungs.iter().all(|rung| rung == "restart"), "{outcome:?}: {rungs:?}");
+        assert!(rungs.len() <= 3, "{outcome:?}: {rungs:?}");
+        let paged = rig.told().iter().any(|(_, severity, _)| *severity == Severity::Page);
+        assert!(paged, "{outcome:?}: {:?}", rig.told());
+    }
 }
 
 #[test]

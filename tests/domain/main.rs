@@ -12,6 +12,7 @@
 )]
 
 mod acting;
+mod by_hand;
 mod replay;
 mod rig;
 mod seeing;

@@ -153,6 +153,7 @@ fn ended(role: Role, ending: &Ending, voice: &mut Voice) {
         Ending::Refused(why) => {
             voice.of(role, Tone::Bad, &format!("the engine refuses: {}", short(why)));
         }
+        Ending::TakenOver(what) => voice.of(role, Tone::Bad, &short(what)),
         Ending::NotOurs(why) => voice.of(role, Tone::Bad, &short(why)),
         Ending::Gone => voice.of(role, Tone::Bad, "somebody removed it"),
         Ending::Interrupted => voice.of(role, Tone::Bad, "the restart was interrupted"),

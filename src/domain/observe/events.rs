@@ -2,12 +2,13 @@
 
 use crate::domain::{
     Domain, Holder,
-    acting::attempt::{BEYOND_STOP, ENGINE_STOP_TIMEOUT},
+    acting::attempt::Attempt,
     agenda::Owner,
     judging::verdict::Evidence,
+    moment::AwakeMs,
     name::ReplicaName,
-    observation::{EngineEvent, EventAction},
-    watching::lifecycle::Lifecycle,
+    observation::{ContainerState, EngineEvent, EventAction},
+    watching::{lifecycle::Lifecycle, replica::Replica},
 };
 use std::time::Duration;
 
@@ -64,9 +65,12 @@ impl Domain {
         let Some(replica) = self.replicas.get_mut(name) else {
             return;
         };
-        let ours = replica.kept.attempt.as_ref().is_some_and(|attempt| attempt.is_touching())
-            || replica.own_act.is_some_and(|at| now.since(at) < OWN_EVENTS_WITHIN);
-        if ours {
+        if is_ours(replica, event, now) {
+            if let (Some(attempt), true) =
+                (&mut replica.kept.attempt, is_stopping_signal(&event.action))
+            {
+                attempt.stop_sent |= attempt.instance.container == event.container;
+            }
             return;
         }
         let (word, by_hand) = match &event.action {
@@ -76,10 +80,8 @@ impl Domain {
                 let by_engine = replica.inspection.as_ref().is_some_and(|known| known.auto_remove);
                 ("remove", !by_engine)
             }
-            EventAction::Killed { signal } => match signal {
-                Some(signal) if STOPPING_SIGNALS.contains(signal) => ("kill", true),
-                Some(_) | None => return,
-            },
+            EventAction::Killed { .. } if is_stopping_signal(&event.action) => ("kill", true),
+            EventAction::Killed { .. } => return,
             EventAction::Restarted => ("restart", false),
             EventAction::Paused => ("pause", false),
             EventAction::Unpaused => ("unpause", false),
@@ -88,12 +90,8 @@ impl Domain {
             EventAction::Created => ("create", false),
             EventAction::Died { .. } => {
                 // A signal that it did not die of is no stop: what ends it later is something else.
-                let stop = replica.inspection.as_ref().and_then(|known| known.stop_timeout);
-                let within = stop.unwrap_or(ENGINE_STOP_TIMEOUT) + BEYOND_STOP;
-                let touched_late =
-                    replica.touched.as_ref().is_none_or(|(at, _)| now.since(*at) > within);
-                if touched_late {
-                    replica.kept.stopped_by_hand = None;
+                if replica.being_stopped_until().is_some_and(|until| until < now) {
+                    replica.forget_stop_by_hand();
                 }
                 return;
             }
@@ -102,8 +100,62 @@ impl Domain {
             }
         };
         replica.touched = Some((now, word.to_owned()));
-        if by_hand {
-            replica.kept.stopped_by_hand.get_or_insert(at);
+        // Of a container that the replica no longer is, the end is only a touch.
+        let is_it = replica.kept.container.as_ref() == Some(&event.container);
+        if by_hand && is_it && replica.kept.stopped_by_hand.is_none() {
+            replica.kept.stopped_by_hand = Some(at);
+            replica.kept.stopped_life = match replica.lifecycle {
+                // Which life that was, the look shows that follows.
+                Lifecycle::Unseen => None,
+                Lifecycle::Running { .. }
+                | Lifecycle::Paused { .. }
+                | Lifecycle::Restarting
+                | Lifecycle::Created
+                | Lifecycle::Stopped(_)
+                | Lifecycle::Gone
+                | Lifecycle::Remote
+                | Lifecycle::Odd(_) => replica.instance_seen(),
+            };
         }
+    }
+}
+
+/// Events carry no actor. What comes while defib has its hands on a container, and shortly after, is its own; but what ends or
+/// freezes the life that our own start began is not.
+fn is_ours(replica: &Replica, event: &EngineEvent, now: AwakeMs) -> bool {
+    if replica.kept.attempt.as_ref().is_some_and(Attempt::is_touching) {
+        return true;
+    }
+    let of_new_life = replica.inspection.as_ref().is_some_and(|seen| {
+        seen.id == event.container
+            && seen.state == ContainerState::Running
+            && seen.started.is_some_and(|started| started < event.at)
+    });
+    let ends_it = is_stopping_signal(&event.action)
+        || matches!(
+            event.action,
+            EventAction::Stopped | EventAction::Paused | EventAction::Destroyed
+        );
+    replica.own_act.is_some_and(|at| now.since(at) < OWN_EVENTS_WITHIN) && !(of_new_life && ends_it)
+}
+
+/// Whether it says that a process was told to end.
+fn is_stopping_signal(action: &EventAction) -> bool {
+    match action {
+        EventAction::Killed { signal } => {
+            signal.is_some_and(|signal| STOPPING_SIGNALS.contains(&signal))
+        }
+        EventAction::Created
+        | EventAction::Started
+        | EventAction::Died { .. }
+        | EventAction::Stopped
+        | EventAction::Restarted
+        | EventAction::Paused
+        | EventAction::Unpaused
+        | EventAction::Updated
+        | EventAction::Renamed
+        | EventAction::Destroyed
+        | EventAction::OutOfMemory
+        | EventAction::HealthChanged(_) => false,
     }
 }

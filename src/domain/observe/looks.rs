@@ -193,9 +193,19 @@ impl Replica {
         let runs = inspection.state == ContainerState::Running;
         let takes = same || old_is_over || (runs && younger);
         if takes {
+            if !same {
+                // What somebody did to the one before says nothing of this one.
+                self.forget_stop_by_hand();
+            }
             self.kept.container = Some(container.clone());
         }
         takes
+    }
+
+    /// Whoever stopped it, this is not what they stopped.
+    pub(in crate::domain) fn forget_stop_by_hand(&mut self) {
+        self.kept.stopped_by_hand = None;
+        self.kept.stopped_life = None;
     }
 
     /// Takes in what the engine says of it.
@@ -213,7 +223,7 @@ impl Replica {
                 self.kept.streaks.clear();
                 self.evidence = Evidence::default();
                 self.fresh_after = inspection.started;
-                self.kept.stopped_by_hand = None;
+                self.forget_stop_by_hand();
                 self.kept.own_stop = None;
             } else if matches!(before, Lifecycle::Unseen | Lifecycle::Paused { .. }) {
                 let was_paused = matches!(before, Lifecycle::Paused { .. });
@@ -227,6 +237,12 @@ impl Replica {
         }
         self.evidence.health.observe(inspection, self.fresh_after, now);
         self.inspection = Some(Box::new(inspection.clone()));
+        let seen = self.instance_seen();
+        match &self.kept.stopped_life {
+            Some(stopped) if Some(stopped) != seen.as_ref() => self.forget_stop_by_hand(),
+            None if self.kept.stopped_by_hand.is_some() => self.kept.stopped_life = seen,
+            Some(_) | None => {}
+        }
     }
 
     /// After a restart of ours the instance is the same, and so are its streaks.

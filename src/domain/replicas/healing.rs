@@ -9,11 +9,11 @@ use crate::domain::{
     agenda::Owner,
     durability::Fate,
     effect::{ActOrder, Effect},
-    judging::verdict::Verdict,
+    judging::{absence, verdict::Verdict},
     name::{AttemptId, Instance, ReplicaName},
     observation::Inspection,
     record::Decision,
-    watching::replica::Replica,
+    watching::{lifecycle::Lifecycle, replica::Replica},
 };
 use std::time::Duration;
 
@@ -44,6 +44,9 @@ impl Domain {
                 }
                 (None, Verdict::Healthy, Some(instance)) if is_verifying(attempt, instance) => {
                     Input::Healthy(&instance.clone())
+                }
+                (None, _, _) if matches!(attempt.phase, Phase::Verifying { .. }) => {
+                    somebody_took(replica).map_or(Input::Nothing, Input::TakenOver)
                 }
                 (None, _, _) => Input::Nothing,
             };
@@ -223,6 +226,8 @@ impl Domain {
                 replica.kept.own_stop = None;
                 replica.kept.spending.last = Some(stamp);
             }
+            // Whether it would have helped nobody knows; what it cost stays spent.
+            Ending::TakenOver(_) => replica.kept.spending.last = Some(stamp),
             Ending::NotCured(_) | Ending::NotOurs(_) => {
                 if let Some(trouble) = &mut replica.kept.trouble {
                     trouble.not_cured = trouble.not_cured.saturating_add(1);
@@ -268,6 +273,21 @@ impl Domain {
 /// cordon or a gate that shut in mid-ladder does not (S7): it would leave standing what defib itself stopped.
 fn taken_over(replica: &Replica) -> Option<Hold> {
     replica.kept.stopped_by_hand.map(|_| Hold::Touched("somebody else stopped it".to_owned()))
+}
+
+/// What somebody else did to a replica whose recovery is awaited, so that there is nothing to wait for.
+fn somebody_took(replica: &Replica) -> Option<&'static str> {
+    match replica.lifecycle {
+        Lifecycle::Paused { .. } => Some("somebody paused it"),
+        Lifecycle::Unseen
+        | Lifecycle::Running { .. }
+        | Lifecycle::Restarting
+        | Lifecycle::Created
+        | Lifecycle::Stopped(_)
+        | Lifecycle::Gone
+        | Lifecycle::Remote
+        | Lifecycle::Odd(_) => absence::is_by_hand(replica).then_some("somebody stopped it"),
+    }
 }
 
 fn is_verifying(attempt: &Attempt, healthy: &Instance) -> bool {

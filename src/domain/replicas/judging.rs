@@ -162,6 +162,11 @@ impl Domain {
     }
 }
 
+/// Whether it is seen to fail now: what has just passed is not, though it takes more to be well again.
+pub(in crate::domain) fn fails_now(replica: &Replica) -> bool {
+    replica.verdict == Verdict::Unhealthy && !failing_streaks(replica).is_empty()
+}
+
 /// Every evidence that fails and counts, by name. A probe that has never passed makes no trouble (S11): it has an incident
 /// of its own.
 fn failing_streaks(replica: &Replica) -> Vec<(String, Streak)> {

@@ -6,7 +6,7 @@
 
 mod deciding;
 mod healing;
-mod judging;
+pub(in crate::domain) mod judging;
 mod probing;
 
 use super::{

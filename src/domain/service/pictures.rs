@@ -13,6 +13,7 @@ use crate::domain::{
     moment::{AwakeMs, Moment},
     name::ServiceName,
     policy::{PageWhen, ServicePolicy},
+    replicas::judging::fails_now,
     telling::{incident::Picture, story::Stage, wording},
     watching::replica::Replica,
 };
@@ -44,6 +45,7 @@ impl Domain {
         for replica in &members {
             deadlines.push(replica.hold_since + BRIEF_FOR);
             deadlines.extend(replica.kept.attempt.as_ref().map(Attempt::is_cure_until));
+            deadlines.extend(replica.being_stopped_until());
             if let (Some(trouble), Some(span)) =
                 (&replica.kept.trouble, policy.page_after.failing_for)
             {
@@ -89,13 +91,16 @@ impl Domain {
     /// The same, for itself alone: nobody is woken for what is being cured (P9).
     fn own_level_of(&self, replica: &Replica, policy: &ServicePolicy) -> Option<Severity> {
         let trouble = replica.kept.trouble.as_ref()?;
-        let failing = replica.verdict == Verdict::Unhealthy;
+        if replica.is_stopped_by_hand(self.now.awake) {
+            // Whoever stopped it knows of it.
+            return None;
+        }
+        let failing = fails_now(replica);
         let by_count =
             policy.page_after.failures.is_some_and(|failures| trouble.failures() >= failures);
         let failing_for = self.now.awake.since(trouble.since.awake);
-        let by_time =
-            policy.page_after.failing_for.is_some_and(|span| failing && failing_for >= span);
-        let over = by_count || by_time;
+        let by_time = policy.page_after.failing_for.is_some_and(|span| failing_for >= span);
+        let over = failing && (by_count || by_time);
         let in_hand = replica
             .kept
             .attempt
@@ -115,7 +120,7 @@ impl Domain {
             return Some(cure);
         }
         if trouble.attempts == 1 {
-            return Some(if failing && over && !brief { policy.severity } else { cure });
+            return Some(if over && !brief { policy.severity } else { cure });
         }
         match (over, settling, brief) {
             (false, _, _) | (true, true, _) => None,

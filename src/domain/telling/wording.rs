@@ -344,12 +344,14 @@ impl Replica {
             trouble.findings.clone_from(&attempt.findings);
         }
         let number = format!("restart {spent} of {allowed}");
+        let steps = steps_of(attempt);
         let line = match ending {
             Ending::Verified { after_ms } => {
                 let after = Spoken(whole_seconds(Duration::from_millis(*after_ms)));
-                format!("{number}: healthy again {after} after it was begun")
+                format!("{number}: healthy again {after} after it was begun{steps}")
             }
-            Ending::NotCured(why) => format!("{number}: did not help: {why}"),
+            Ending::NotCured(why) => format!("{number}: did not help: {why}{steps}"),
+            Ending::TakenOver(who) => format!("{number}: {who} before it was seen to be well"),
             Ending::NotOurs(why) => format!("{number}: {why}; left alone"),
             Ending::Refused(why) => format!("not restarted: the engine refuses: {why}"),
             Ending::Gone if attempt.paid.is_none() => return,
@@ -360,6 +362,14 @@ impl Replica {
             Ending::Abandoned(_) => return,
         };
         trouble.note(line);
+    }
+}
+
+/// How it went, where it took more than the restart: nobody may learn of a kill only from the log.
+fn steps_of(attempt: &Attempt) -> String {
+    match attempt.outcomes.len() {
+        0 | 1 => String::new(),
+        _ => format!(" ({})", attempt.outcomes.join("; ")),
     }
 }
 

@@ -2,7 +2,12 @@
 
 use super::lifecycle::Lifecycle;
 use crate::domain::{
-    acting::{attempt::Attempt, budget::Spending, hold::Hold, own_stop::OwnStop},
+    acting::{
+        attempt::{Attempt, BEYOND_STOP, ENGINE_STOP_TIMEOUT},
+        budget::Spending,
+        hold::Hold,
+        own_stop::OwnStop,
+    },
     judging::{
         streak::Streak,
         trouble::Trouble,
@@ -41,6 +46,9 @@ pub struct ReplicaRecord {
     pub own_stop: Option<OwnStop>,
     /// Since when, by the events, somebody else has stopped or removed it, if so.
     pub stopped_by_hand: Option<Moment>,
+    /// Which life that was, once it is known: one that begins and ends after it is not what they stopped.
+    #[serde(default)]
+    pub stopped_life: Option<Instance>,
     /// Since when it has not been running.
     pub absent_since: Option<Moment>,
 }
@@ -112,6 +120,7 @@ impl Replica {
             passed: BTreeMap::new(),
             own_stop: None,
             stopped_by_hand: None,
+            stopped_life: None,
             absent_since: None,
         };
         Self::restored(kept, policy, listed, now)
@@ -163,6 +172,39 @@ impl Replica {
             (None, _) | (_, None) => false,
         };
         stands && explained && self.kept.stopped_by_hand.is_none()
+    }
+
+    /// Whether somebody is stopping it just now, or has stopped it and it was not seen to run since. What runs on for longer
+    /// than a stop can take was not stopped.
+    pub(crate) fn is_stopped_by_hand(&self, now: AwakeMs) -> bool {
+        match (&self.lifecycle, self.being_stopped_until()) {
+            (_, None) => false,
+            (Lifecycle::Running { .. }, Some(until)) => now < until,
+            (
+                Lifecycle::Unseen | Lifecycle::Created | Lifecycle::Stopped(_) | Lifecycle::Gone,
+                Some(_),
+            ) => true,
+            (
+                Lifecycle::Paused { .. }
+                | Lifecycle::Restarting
+                | Lifecycle::Remote
+                | Lifecycle::Odd(_),
+                Some(_),
+            ) => false,
+        }
+    }
+
+    /// By when a stop that somebody else began has ended it, or never will.
+    pub(crate) fn being_stopped_until(&self) -> Option<AwakeMs> {
+        let since = self.kept.stopped_by_hand?;
+        let own = self.inspection.as_ref().and_then(|known| known.stop_timeout);
+        Some(since.awake + own.unwrap_or(ENGINE_STOP_TIMEOUT) + BEYOND_STOP)
+    }
+
+    /// The instance that the engine showed last.
+    pub(crate) fn instance_seen(&self) -> Option<Instance> {
+        let seen = self.inspection.as_ref()?;
+        Some(Instance { container: seen.id.clone(), started_at: seen.started_at.clone() })
     }
 
     /// Whether there is anything to remember once its container is gone.

@@ -24,8 +24,10 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
     for act in &story.acts {
         match act.primitive {
             Primitive::Start => starts_only_what_it_stopped(story, act, &mut found),
-            Primitive::Restart { .. } | Primitive::Kill => {
+            Primitive::Restart { .. } => touches_only_what_it_looked_at(story, act, &mut found),
+            Primitive::Kill => {
                 touches_only_what_it_looked_at(story, act, &mut found);
+                kills_only_what_was_told_to_stop(story, act, &mut found);
             }
         }
     }
@@ -62,6 +64,22 @@ fn starts_only_what_it_stopped(story: &Story<'_>, act: &Act<'_>, found: &mut Vec
         None => {
             // Starting what runs does nothing to it; that the stop had not taken effect is no harm.
         }
+    }
+}
+
+/// A kill follows a stop that truly reached the container: what was never told to stop does not hang in its stop.
+fn kills_only_what_was_told_to_stop(story: &Story<'_>, act: &Act<'_>, found: &mut Vec<Violation>) {
+    let Some(container) = story.containers.get(act.container) else { return };
+    let restarted = story
+        .acts
+        .iter()
+        .rfind(|other| other.restarts() && other.container == act.container && other.at < act.at);
+    let told = restarted.is_some_and(|restart| {
+        container.stops.iter().any(|(at, _)| (restart.at..act.at).contains(at))
+    });
+    if !told {
+        let what = format!("{}: it had not been told to stop", act.told());
+        found.push(Violation { rule: "S2", at: act.at, what });
     }
 }
 

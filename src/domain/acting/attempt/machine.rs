@@ -83,6 +83,9 @@ impl Attempt {
                 }
                 Vec::new()
             }
+            (Phase::Verifying { .. }, Input::TakenOver(what)) => {
+                self.end(Ending::TakenOver(what.to_owned()))
+            }
             (Phase::Verifying { within, .. }, Input::TooLate) => self
                 .end(Ending::NotCured(format!("not healthy within {} after it", Spoken(within)))),
             (_, Input::Gone) => self.end(Ending::Gone),
@@ -96,6 +99,7 @@ impl Attempt {
                 | Input::Unseen(_)
                 | Input::Acted(_)
                 | Input::Healthy(_)
+                | Input::TakenOver(_)
                 | Input::Nothing,
             )
             | (
@@ -105,6 +109,7 @@ impl Attempt {
                 | Input::Evidence(_)
                 | Input::Acted(_)
                 | Input::Healthy(_)
+                | Input::TakenOver(_)
                 | Input::Nothing,
             )
             | (
@@ -114,6 +119,7 @@ impl Attempt {
                 | Input::Unseen(_)
                 | Input::Acted(_)
                 | Input::Healthy(_)
+                | Input::TakenOver(_)
                 | Input::Nothing,
             )
             | (
@@ -124,6 +130,7 @@ impl Attempt {
                 | Input::Seen { .. }
                 | Input::Unseen(_)
                 | Input::Healthy(_)
+                | Input::TakenOver(_)
                 | Input::Nothing,
             )
             | (
@@ -133,6 +140,7 @@ impl Attempt {
                 | Input::Evidence(_)
                 | Input::Acted(_)
                 | Input::Healthy(_)
+                | Input::TakenOver(_)
                 | Input::Nothing,
             )
             | (

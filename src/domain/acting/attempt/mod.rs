@@ -78,6 +78,10 @@ pub struct Attempt {
     pub paid: Option<Paid>,
     /// Whether it may be killed (S12).
     pub may_kill: bool,
+    /// Whether an event says that the engine has sent the stop. An answer says less: a proxy gives one where the engine
+    /// was never asked, and what was not told to stop must not be killed for not stopping.
+    #[serde(default)]
+    pub stop_sent: bool,
     /// When it was picked up after a restart of ours, if it was: what the rung did is not known then.
     pub resumed: Option<Moment>,
     /// What each rung came to, in words.
@@ -179,6 +183,8 @@ pub(crate) enum Input<'a> {
     Acted(ActOutcome),
     /// The replica is healthy in this instance.
     Healthy(&'a Instance),
+    /// Somebody else stopped or froze it.
+    TakenOver(&'static str),
     /// The phase's deadline has passed.
     TooLate,
     /// Time passed, or something else changed.
@@ -219,6 +225,8 @@ pub enum Ending {
     Refused(String),
     /// It is not there any more.
     Gone,
+    /// Somebody else stopped or froze it before it could be seen to be well: theirs now.
+    TakenOver(String),
     /// It stands still after our stop, or may: whose stop it was can't be proven (S1).
     NotOurs(String),
 }
@@ -236,6 +244,7 @@ impl Attempt {
             intent_at: limits.own_stop.map(|own| (own.first, own.latest)),
             paid: None,
             may_kill: limits.may_kill,
+            stop_sent: false,
             resumed: None,
             outcomes: Vec::new(),
             findings: Vec::new(),

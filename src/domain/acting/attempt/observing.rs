@@ -43,6 +43,10 @@ impl Attempt {
                     .end(Ending::NotCured(
                         "the engine says that it is done, and the same life goes on".to_owned(),
                     )),
+                (Rung::Restart, _, None) if !self.stop_sent => self.end(Ending::NotCured(format!(
+                    "the engine was not seen to stop it ({}), so it is not killed",
+                    words(report)
+                ))),
                 (Rung::Restart, true, None) => {
                     self.outcomes
                         .push(format!("restart: the stop did not end it ({})", words(report)));
@@ -108,9 +112,7 @@ impl Attempt {
                 self.end(Ending::NotOurs("stopped; can't prove that defib did it".to_owned()))
             }
             ContainerState::Removing => self.end(Ending::Gone),
-            ContainerState::Paused => {
-                self.end(Ending::NotCured("somebody paused it meanwhile".to_owned()))
-            }
+            ContainerState::Paused => self.end(Ending::TakenOver("somebody paused it".to_owned())),
             ContainerState::Running | ContainerState::Restarting | ContainerState::Unknown(_) => {
                 if final_look {
                     self.end(Ending::NotCured(format!(

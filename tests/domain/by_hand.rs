@@ -1,0 +1,208 @@
+//! What somebody else does to a container, at every moment of a trouble and of a restart: theirs, and nobody is woken for it.
+
+use crate::rig::{Behaviour, Rig, policy, probed, seconds};
+use defib::domain::{
+    acting::attempt::Ending,
+    message::{MessageKind, Severity},
+    observation::{ContainerState, EventAction},
+    record::Decision,
+};
+use std::time::Duration;
+
+/// Long enough for everything to have settled after a start.
+const SETTLED: u64 = 400;
+
+fn settled() -> Rig {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web");
+    rig.run(seconds(SETTLED));
+    assert!(rig.sent.is_empty());
+    rig
+}
+
+fn docker_stop(rig: &mut Rig) {
+    let actions = [
+        EventAction::Killed { signal: Some(15) },
+        EventAction::Died { exit_code: Some(143) },
+        EventAction::Stopped,
+    ];
+    rig.by_hand("web", ContainerState::Exited, &actions);
+}
+
+/// Ends by itself right after a start of which only the events tell.
+fn start_that_ends_at_once(rig: &mut Rig) {
+    let now = rig.now;
+    let container = rig.containers.get_mut("web").unwrap();
+    container.life += 1;
+    (container.state, container.exit_code) = (ContainerState::Exited, Some(1));
+    (container.started, container.finished) = (now, Some(now + 50));
+    let id = container.id.clone();
+    rig.event(&id, "web", EventAction::Started);
+    rig.event(&id, "web", EventAction::Died { exit_code: Some(1) });
+}
+
+fn hangs_until_it_is_restarted(rig: &mut Rig) {
+    rig.behave("web", Behaviour::Hangs);
+    while rig.acts.is_empty() {
+        rig.run(Duration::from_millis(50));
+    }
+}
+
+fn ended(rig: &Rig) -> Option<&Ending> {
+    rig.decisions.iter().rev().find_map(|(_, decision)| match decision {
+        Decision::Ended(_, ending) => Some(ending),
+        _ => None,
+    })
+}
+
+/// Nobody was woken, nothing more was done, and that it stands still was a ticket in the end.
+fn left_to_them(rig: &mut Rig, acts: usize) {
+    rig.run(seconds(1500));
+    assert_eq!(rig.acts.len(), acts, "{:?}", rig.acts);
+    let told = rig.told();
+    assert!(told.iter().all(|(_, severity, _)| *severity != Severity::Page), "{told:?}");
+    let ticket = |(kind, severity, _): &(MessageKind, Severity, u64)| {
+        (*kind, *severity) == (MessageKind::Opened, Severity::Ticket)
+    };
+    assert!(told.iter().any(ticket), "{told:?}");
+}
+
+fn is_paged_as_down(rig: &mut Rig) {
+    rig.run(seconds(120));
+    let down = rig.sent.iter().find(|(_, _, message)| message.headline.contains("down"));
+    assert_eq!(down.map(|(_, _, message)| message.severity), Some(Severity::Page));
+    assert!(rig.acts.is_empty());
+}
+
+#[test]
+fn a_container_that_was_removed_says_nothing_of_the_one_after_it() {
+    for after in [0, 30, 700] {
+        let mut rig = settled();
+        rig.by_hand(
+            "web",
+            ContainerState::Exited,
+            &[
+                EventAction::Killed { signal: Some(9) },
+                EventAction::Died { exit_code: Some(137) },
+            ],
+        );
+        rig.remove("web");
+        rig.run(seconds(after));
+        rig.sent.clear();
+        rig.add_with("web", |container| {
+            (container.state, container.exit_code) = (ContainerState::Exited, Some(1));
+            container.finished = Some(container.started + 50);
+        });
+        is_paged_as_down(&mut rig);
+    }
+}
+
+#[test]
+fn a_stop_says_nothing_of_a_life_that_began_after_it() {
+    for restarted_meanwhile in [false, true] {
+        let mut rig = settled();
+        docker_stop(&mut rig);
+        rig.run(seconds(30));
+        start_that_ends_at_once(&mut rig);
+        if restarted_meanwhile {
+            rig.forget_queue();
+            rig.crash();
+        }
+        is_paged_as_down(&mut rig);
+    }
+}
+
+#[test]
+fn a_stop_while_its_verdict_settles_is_no_page() {
+    let mut rig = settled();
+    rig.behave("web", Behaviour::Hangs);
+    while !rig.holds().contains(&"settling") {
+        rig.run(Duration::from_millis(50));
+    }
+    docker_stop(&mut rig);
+    left_to_them(&mut rig, 0);
+}
+
+#[test]
+fn a_stop_that_takes_its_time_is_no_page_meanwhile() {
+    let mut rig = settled();
+    rig.behave("web", Behaviour::Hangs);
+    while !rig.holds().contains(&"settling") {
+        rig.run(Duration::from_millis(50));
+    }
+    let id = rig.containers["web"].id.clone();
+    rig.event(&id, "web", EventAction::Killed { signal: Some(15) });
+    rig.run(seconds(10));
+    docker_stop(&mut rig);
+    left_to_them(&mut rig, 0);
+}
+
+#[test]
+fn a_stop_that_comes_to_nothing_is_over_and_people_are_told() {
+    let mut rig = settled();
+    rig.behave("web", Behaviour::Hangs);
+    while !rig.holds().contains(&"settling") {
+        rig.run(Duration::from_millis(50));
+    }
+    let id = rig.containers["web"].id.clone();
+    rig.event(&id, "web", EventAction::Killed { signal: Some(15) });
+    rig.run(seconds(300));
+    assert!(!rig.sent.is_empty() && !rig.acts.is_empty());
+}
+
+#[test]
+fn a_stop_while_the_recovery_is_awaited_ends_the_attempt_and_is_no_page() {
+    for after in [1, 4, 20] {
+        let mut rig = settled();
+        rig.containers.get_mut("web").unwrap().after_restart.push_back(Behaviour::Hangs);
+        hangs_until_it_is_restarted(&mut rig);
+        rig.run(seconds(after));
+        docker_stop(&mut rig);
+        rig.run(seconds(10));
+        assert!(matches!(ended(&rig), Some(Ending::TakenOver(_))), "{after} s: {:?}", ended(&rig));
+        left_to_them(&mut rig, 1);
+    }
+}
+
+#[test]
+fn a_stop_right_after_a_restart_that_helped_is_theirs() {
+    let mut rig = settled();
+    hangs_until_it_is_restarted(&mut rig);
+    while !matches!(ended(&rig), Some(Ending::Verified { .. })) {
+        rig.run(Duration::from_millis(50));
+    }
+    docker_stop(&mut rig);
+    left_to_them(&mut rig, 1);
+}
+
+#[test]
+fn a_pause_while_the_recovery_is_awaited_ends_the_attempt_and_is_no_page() {
+    let mut rig = settled();
+    rig.containers.get_mut("web").unwrap().after_restart.push_back(Behaviour::Hangs);
+    hangs_until_it_is_restarted(&mut rig);
+    rig.run(seconds(4));
+    rig.by_hand("web", ContainerState::Paused, &[EventAction::Paused]);
+    rig.run(seconds(600));
+    assert!(matches!(ended(&rig), Some(Ending::TakenOver(_))), "{:?}", ended(&rig));
+    let told = rig.told();
+    assert!(told.iter().all(|(_, severity, _)| *severity == Severity::Notice), "{told:?}");
+}
+
+#[test]
+fn what_recovers_while_its_verdict_settles_wakes_nobody() {
+    let mut quick = probed("web");
+    quick.page_after.failures = Some(3);
+    quick.settle = seconds(20);
+    let mut rig = Rig::new(policy(vec![quick]));
+    rig.add("web");
+    rig.run(seconds(SETTLED));
+    rig.behave("web", Behaviour::Hangs);
+    while !rig.holds().contains(&"settling") {
+        rig.run(Duration::from_millis(50));
+    }
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(1500));
+    let told = rig.told();
+    assert!(told.iter().all(|(_, severity, _)| *severity == Severity::Notice), "{told:?}");
+    assert!(rig.acts.is_empty());
+}
