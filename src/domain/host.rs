@@ -14,6 +14,7 @@ use super::{
     message::{IncidentKind, Severity},
     moment::{AwakeMs, Moment},
     name::ReplicaName,
+    policy::RestartMode,
     record::{Decision, HostRecord, OnBoot, Record, Serials},
     telling::{IncidentKey, incident::Picture, wording},
 };
@@ -93,7 +94,8 @@ impl Domain {
         match std::mem::take(&mut self.host.brake) {
             Brake::Released => {
                 if self.host.failing.is_much(policy, watched, now.awake) {
-                    let engaged = Engaged::begin(now);
+                    let mut engaged = Engaged::begin(now);
+                    engaged.count(&self.host.failing, now);
                     let at = engaged.next_trial_at();
                     self.host.brake = Brake::Engaged(engaged);
                     self.decide(None, None, Decision::BrakeEngaged);
@@ -119,10 +121,12 @@ impl Domain {
                 if engaged.next_trial_at() <= now.awake && !under_way {
                     self.choose_trial(&mut engaged);
                 }
+                engaged.count(&self.host.failing, now);
                 let until = earlier(
                     Some(engaged.next_trial_at()),
                     engaged.over_since.map(|since| since.awake + OVER_FOR),
                 );
+                let until = earlier(until, engaged.joined_told_at());
                 self.host.brake = Brake::Engaged(engaged);
                 self.tell_of_brake();
                 until
@@ -196,14 +200,27 @@ impl Domain {
         }
     }
 
+    /// Whether the config allows that anything of what fails is restarted at all.
+    fn may_be_tried(&self) -> bool {
+        let auto = |name: &super::name::ServiceName| {
+            let policy = self.policy.services.iter().find(|policy| policy.name == *name);
+            policy.is_none_or(|policy| policy.restart == RestartMode::Auto)
+        };
+        let on_this_host = !self.policy.never_act && !self.policy.dry_run;
+        on_this_host && self.host.failing.onset.keys().any(auto)
+    }
+
     fn tell_of_brake(&mut self) {
         let Brake::Engaged(engaged) = &self.host.brake else {
             return;
         };
         let failing: Vec<String> =
             self.host.failing.onset.keys().map(ToString::to_string).collect();
-        let content = wording::brake(engaged, &failing, self.services.len());
-        let picture = Picture::failing(engaged.since, Some(Severity::Page), content);
+        let content = wording::brake(engaged, &failing, self.services.len(), self.may_be_tried());
+        let picture = Picture {
+            grown: engaged.grown,
+            ..Picture::failing(engaged.since, Some(Severity::Page), content)
+        };
         self.set_picture(host_key(IncidentKind::Brake), Some(picture));
     }
 

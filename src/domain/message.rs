@@ -48,6 +48,8 @@ pub enum IncidentKind {
     NeverPassed,
     /// Restarted so often within a day that it is no cure (S4).
     Chronic,
+    /// Config or labels do not say which: two services match a container, or two containers are one replica.
+    Ambiguous,
     /// Host: much fails at once, nothing is restarted (S8).
     Brake,
     /// Host: the engine does not answer.
@@ -70,6 +72,7 @@ impl IncidentKind {
             IncidentKind::CannotEvaluate => "cannot_evaluate",
             IncidentKind::NeverPassed => "never_passed",
             IncidentKind::Chronic => "chronic",
+            IncidentKind::Ambiguous => "ambiguous",
             IncidentKind::Brake => "brake",
             IncidentKind::EngineUnreachable => "engine_unreachable",
             IncidentKind::ActionsRefused => "actions_refused",
@@ -89,6 +92,8 @@ pub enum MessageKind {
     Raised,
     /// No restart is left, and it is not well: defib will not try again by itself.
     GivenUp,
+    /// Still open, and more has come to it than was told.
+    Grown,
     /// Well again; watched until it has stayed so.
     Recovered,
     /// Still open: a reminder (P3).

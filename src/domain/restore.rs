@@ -247,7 +247,10 @@ impl Domain {
                 .services
                 .iter()
                 .find(|service| has_url_probe(service) && stand_in_name(service) == name)
-                .map_or(Belonging::Foreign, |service| Belonging::Listed(Arc::clone(service))),
+                .map_or(Belonging::Foreign, |service| Belonging::Listed {
+                    service: Arc::clone(service),
+                    rivals: Vec::new(),
+                }),
             (_, Some(inspection)) => belonging(
                 policy,
                 Traits {
@@ -264,9 +267,13 @@ impl Domain {
             }
         };
         match belongs {
-            Belonging::Listed(service) => (replica.policy, replica.listed) = (service, true),
+            Belonging::Listed { service, rivals } => {
+                (replica.policy, replica.listed) = (service, true);
+                self.contest(&mut replica, rivals);
+            }
             Belonging::Unlisted => {
-                (replica.policy, replica.listed) = (unlisted_policy(policy, &name), false)
+                (replica.policy, replica.listed) = (unlisted_policy(policy, &name), false);
+                self.contest(&mut replica, Vec::new());
             }
             Belonging::Foreign if replica.kept.attempt.as_ref().is_some_and(Attempt::has_acted) => {
                 // Being acted on: when that has ended it is looked at, and let go.

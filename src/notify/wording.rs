@@ -154,7 +154,7 @@ pub fn word(message: &Message, durable: bool, tz: &TimeZone) -> Wording {
 
 fn tone(message: &Message) -> Tone {
     match message.kind {
-        MessageKind::Opened | MessageKind::Raised | MessageKind::GivenUp => {
+        MessageKind::Opened | MessageKind::Raised | MessageKind::GivenUp | MessageKind::Grown => {
             Tone::New(message.severity)
         }
         MessageKind::Reminder => Tone::Still(message.severity),
@@ -188,6 +188,7 @@ fn when(message: &Message, host: &str, tz: &TimeZone) -> String {
         MessageKind::Opened
         | MessageKind::Raised
         | MessageKind::GivenUp
+        | MessageKind::Grown
         | MessageKind::Reminder => {
             format!("On {host} since {since}{}.", took(": ", " so far"))
         }
@@ -207,6 +208,7 @@ fn asks(message: &Message, tone: Tone, durable: bool) -> Vec<String> {
         MessageKind::GivenUp => {
             asks.push("Restarts did not help and none is left: defib will not try again by itself.")
         }
+        MessageKind::Grown => asks.push("More has come to it since it was told."),
         MessageKind::Missed => {
             asks.push("Told late: this sink could not be reached while it went on.")
         }

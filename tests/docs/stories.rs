@@ -9,7 +9,7 @@ use crate::{
 };
 
 fn story(level: Severity, stage: Stage) -> Story {
-    Story { level, stage, given_up: false, reminders: 0 }
+    Story { level, stage, given_up: false, grown: 0, reminders: 0 }
 }
 
 pub fn owed_table() -> String {
@@ -30,6 +30,7 @@ pub fn owed_table() -> String {
             story(same, Failing),
             story(Page, Failing),
             Story { given_up: true, ..story(same, Failing) },
+            Story { grown: 1, ..story(same, Failing) },
             Story { reminders: 1, ..story(same, Failing) },
             story(same, Recovered),
             story(same, Resolved),
@@ -45,6 +46,7 @@ pub fn owed_table() -> String {
         "now `Failing`",
         "`Failing`, as a page",
         "`Failing`, given up",
+        "`Failing`, more has come to it",
         "`Failing`, a reminder due",
         "`Recovered`",
         "`Resolved`",

@@ -81,10 +81,7 @@ fn a_container_that_was_removed_says_nothing_of_the_one_after_it() {
         rig.by_hand(
             "web",
             ContainerState::Exited,
-            &[
-                EventAction::Killed { signal: Some(9) },
-                EventAction::Died { exit_code: Some(137) },
-            ],
+            &[EventAction::Killed { signal: Some(9) }, EventAction::Died { exit_code: Some(137) }],
         );
         rig.remove("web");
         rig.run(seconds(after));
@@ -205,4 +202,47 @@ fn what_recovers_while_its_verdict_settles_wakes_nobody() {
     let told = rig.told();
     assert!(told.iter().all(|(_, severity, _)| *severity == Severity::Notice), "{told:?}");
     assert!(rig.acts.is_empty());
+}
+
+#[test]
+fn what_was_renamed_is_missed_and_its_trouble_and_budget_stay() {
+    let mut rig = settled();
+    rig.containers.get_mut("web").unwrap().after_restart.push_back(Behaviour::Hangs);
+    hangs_until_it_is_restarted(&mut rig);
+    rig.run(seconds(150));
+    let paged = rig.told().len();
+    assert!(rig.told().iter().any(|(_, severity, _)| *severity == Severity::Page));
+    rename(&mut rig, "web", "old");
+    rig.run(seconds(90));
+    assert_eq!(rig.told().len(), paged, "not over: {:?}", rig.told());
+    let acts = rig.acts.len();
+    rename(&mut rig, "old", "web");
+    rig.run(seconds(1800));
+    assert_eq!(rig.acts.len(), 3, "one trouble, one budget: {acts} before");
+}
+
+#[test]
+fn what_was_renamed_and_left_so_is_a_ticket() {
+    let mut rig = settled();
+    rename(&mut rig, "web", "old");
+    left_to_them(&mut rig, 0);
+}
+
+#[test]
+fn a_rename_in_the_middle_of_a_restart_does_not_hide_what_the_restart_came_to() {
+    let mut rig = settled();
+    hangs_until_it_is_restarted(&mut rig);
+    rename(&mut rig, "web", "old");
+    rig.run(seconds(60));
+    assert!(matches!(ended(&rig), Some(Ending::Verified { .. })), "{:?}", ended(&rig));
+    left_to_them(&mut rig, 1);
+}
+
+/// `docker rename`.
+fn rename(rig: &mut Rig, from: &str, to: &str) {
+    let mut container = rig.containers.remove(from).unwrap();
+    to.clone_into(&mut container.name);
+    let id = container.id.clone();
+    rig.containers.insert(to.to_owned(), container);
+    rig.event(&id, to, EventAction::Renamed);
 }

@@ -12,6 +12,7 @@
 )]
 
 mod acting;
+mod ambiguous;
 mod by_hand;
 mod replay;
 mod rig;

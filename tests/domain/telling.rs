@@ -2,7 +2,7 @@
 
 use crate::rig::*;
 use defib::domain::{
-    message::{MessageKind, Severity},
+    message::{IncidentKind, MessageKind, Severity},
     name::SinkName,
     observation::{DeliveryOutcome, Observation},
     policy::{RestartMode, ServicePolicy, SinkPolicy},
@@ -201,4 +201,51 @@ fn that_memory_was_lost_is_told_for_a_day_and_once() {
     assert_eq!(rig.told().len(), 1, "{:?}", rig.told());
     rig.run(seconds(25 * 3600));
     assert_eq!(kinds(&rig).last(), Some(&MessageKind::Resolved));
+}
+
+#[test]
+fn what_joins_the_brake_later_is_told_together_and_once() {
+    let services: Vec<_> = (0..8).map(|n| probed(&format!("s{n}-"))).collect();
+    let mut rig = Rig::new(policy(services));
+    for n in 0..8 {
+        rig.add(&format!("s{n}-")).after_restart.push_back(Behaviour::Hangs);
+    }
+    rig.run(seconds(400));
+    for n in 0..4 {
+        rig.behave(&format!("s{n}-"), Behaviour::Hangs);
+    }
+    rig.run(seconds(200));
+    let brake = |rig: &Rig| -> Vec<(MessageKind, Vec<String>)> {
+        let of_brake = rig.sent.iter().filter(|sent| sent.2.incident_kind == IncidentKind::Brake);
+        of_brake.map(|(_, _, message)| (message.kind, message.members.clone())).collect()
+    };
+    assert_eq!(brake(&rig)[0].0, MessageKind::Opened);
+    let before = brake(&rig).len();
+    for n in 4..6 {
+        rig.behave(&format!("s{n}-"), Behaviour::Hangs);
+        rig.run(seconds(20));
+    }
+    rig.run(seconds(330));
+    let told = brake(&rig);
+    assert_eq!(told.len(), before + 1, "{told:?}");
+    let (kind, members) = &told[before];
+    assert_eq!(*kind, MessageKind::Grown);
+    assert!(members.contains(&"s4-".to_owned()) && members.contains(&"s5-".to_owned()));
+}
+
+#[test]
+fn where_nothing_may_be_restarted_the_brake_promises_no_trial() {
+    let never = |n| ServicePolicy { restart: RestartMode::Never, ..probed(&format!("s{n}-")) };
+    let mut rig = Rig::new(policy((0..4).map(never).collect()));
+    for n in 0..4 {
+        rig.add(&format!("s{n}-"));
+    }
+    rig.run(seconds(400));
+    for n in 0..4 {
+        rig.behave(&format!("s{n}-"), Behaviour::Hangs);
+    }
+    rig.run(seconds(200));
+    let (_, _, message) =
+        rig.sent.iter().find(|sent| sent.2.incident_kind == IncidentKind::Brake).unwrap();
+    assert!(message.done[1].starts_with("no trial is made"), "{:?}", message.done);
 }

@@ -245,6 +245,7 @@ impl Seen {
             .map(|message| match message.kind {
                 MessageKind::Opened | MessageKind::Raised => message.severity.to_string(),
                 MessageKind::GivenUp => "given up".to_owned(),
+                MessageKind::Grown => "grown".to_owned(),
                 MessageKind::Recovered => "recovered".to_owned(),
                 MessageKind::Resolved => "resolved".to_owned(),
                 MessageKind::Reminder => "reminder".to_owned(),

@@ -165,6 +165,7 @@ fn message(told: &Told, voice: &mut Voice) {
     let (badge, tone) = match (told.kind, told.severity) {
         (MessageKind::Recovered | MessageKind::Resolved, _) => ("RECOVERED", Tone::Good),
         (MessageKind::Missed, _) => ("MISSED", Tone::Quiet),
+        (MessageKind::Grown, _) => ("MORE", Tone::Bad),
         (MessageKind::GivenUp, _) => ("GIVEN UP", Tone::Bad),
         (MessageKind::Reminder, _) => ("STILL OPEN", Tone::Bad),
         (MessageKind::Opened | MessageKind::Raised, Severity::Page) => ("PAGE", Tone::Bad),

@@ -9,7 +9,10 @@ use crate::domain::{
     policy::BrakePolicy,
 };
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 /// Only what began to fail within this long counts as "at once".
 pub const ONSET_WITHIN: Duration = Duration::from_secs(10 * 60);
@@ -20,6 +23,9 @@ pub const FIRST_TRIAL_AFTER: Duration = Duration::from_secs(60);
 /// Until the next trial after each that failed; the last one holds from then on.
 pub const NEXT_TRIAL_AFTER: [Duration; 3] =
     [Duration::from_secs(5 * 60), Duration::from_secs(10 * 60), Duration::from_secs(20 * 60)];
+
+/// What joins is told of so long after the first of it: a storm goes on for some time, and is two messages and not twenty.
+pub const JOINED_TOLD_AFTER: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(5 * 60)];
 
 /// The failures must have been too few for this long before the brake goes by itself.
 pub const OVER_FOR: Duration = Duration::from_secs(5 * 60);
@@ -47,6 +53,15 @@ pub struct Engaged {
     pub trial: Option<ReplicaName>,
     /// Since when the failures have been too few.
     pub over_since: Option<Moment>,
+    /// Which services people were told of: one that joins them later must not go unsaid.
+    #[serde(default)]
+    pub told: BTreeSet<ServiceName>,
+    /// Since when one fails that is not among them.
+    #[serde(default)]
+    pub joined_since: Option<Moment>,
+    /// How often people were told that more has joined.
+    #[serde(default)]
+    pub grown: u32,
 }
 
 /// Which services fail, and since when: kept up to date by the services, so that the brake never counts replicas.
@@ -83,7 +98,37 @@ impl Failing {
 
 impl Engaged {
     pub(crate) fn begin(now: Moment) -> Self {
-        Self { since: now, last: now, trials: 0, trial: None, over_since: None }
+        Self {
+            since: now,
+            last: now,
+            trials: 0,
+            trial: None,
+            over_since: None,
+            told: BTreeSet::new(),
+            joined_since: None,
+            grown: 0,
+        }
+    }
+
+    /// Counts who fails now. Those that join later are told of together, a while after the first of them.
+    pub(crate) fn count(&mut self, failing: &Failing, now: Moment) {
+        if self.told.is_empty() {
+            self.told.extend(failing.onset.keys().cloned());
+        }
+        let joined = failing.onset.keys().any(|name| !self.told.contains(name));
+        self.joined_since = if joined { self.joined_since.or(Some(now)) } else { None };
+        if self.joined_told_at().is_some_and(|at| at <= now.awake) {
+            self.told.extend(failing.onset.keys().cloned());
+            self.joined_since = None;
+            self.grown = self.grown.saturating_add(1);
+        }
+    }
+
+    /// When people are told of those that have joined.
+    pub(crate) fn joined_told_at(&self) -> Option<AwakeMs> {
+        let index = usize::try_from(self.grown).unwrap_or(usize::MAX);
+        let wait = JOINED_TOLD_AFTER[index.min(JOINED_TOLD_AFTER.len() - 1)];
+        self.joined_since.map(|since| since.awake + wait)
     }
 
     /// When the next trial may be chosen.

@@ -61,15 +61,17 @@ impl Domain {
             labels: &row.labels,
             has_healthcheck: false,
         };
-        let Belonging::Listed(policy) = belonging(&self.policy, traits) else {
+        let Belonging::Listed { service, rivals } = belonging(&self.policy, traits) else {
             return None;
         };
         let name = replica_name(&row.name, &row.labels);
         if self.replicas.contains_key(&name) {
             return None;
         }
-        let mut replica = Replica::new(name.clone(), policy, true, self.now);
+        let mut replica = Replica::new(name.clone(), service, true, self.now);
         replica.kept.container = Some(row.id.clone());
+        replica.matched_as = Some(row.name.clone());
+        self.contest(&mut replica, rivals);
         self.replicas.insert(name.clone(), replica);
         self.agenda.touch(Owner::Replica(name.clone()));
         Some(name)

@@ -6,13 +6,13 @@ use crate::domain::{
     agenda::Owner,
     judging::{health, verdict::Evidence},
     moment::Moment,
-    name::{ContainerId, LookId, ReplicaName},
+    name::{ContainerId, LookId, ReplicaName, ServiceName},
     observation::{ContainerState, Inspection, LookFailure},
     watching::{
         lifecycle::Lifecycle,
         looking::Worth,
         matching::{Belonging, Traits, belonging, replica_name, unlisted_policy},
-        replica::Replica,
+        replica::{Double, Replica},
     },
 };
 use std::sync::Arc;
@@ -57,48 +57,100 @@ impl Domain {
             has_healthcheck: inspection.healthcheck.is_some(),
         };
         let name = replica_name(&inspection.name, &inspection.labels);
-        let (policy, listed) = match belonging(&self.policy, traits) {
-            Belonging::Foreign => {
-                if self.let_go(container) {
-                    self.containers.insert(container.clone(), Holder::Foreign);
-                    return;
-                }
-                // Being acted on: it keeps what it began under.
-                let Some(replica) = self.replicas.get(&name) else {
-                    return;
-                };
-                (Arc::clone(&replica.policy), replica.listed)
-            }
-            Belonging::Listed(policy) => (policy, true),
-            Belonging::Unlisted => (unlisted_policy(&self.policy, &name), false),
-        };
-        if let Some(Holder::Replica(before)) = self.containers.get(container)
-            && *before != name
-            && !self.let_go(container)
+        let belongs = belonging(&self.policy, traits);
+        let mut known_double = None;
+        if let Some(Holder::Replica(was)) = self.containers.get(container)
+            && let Some(replica) = self.replicas.get_mut(was)
         {
-            return;
+            // Whether it still is one is seen below.
+            known_double = replica.doubles.remove(container);
         }
+        let before = self
+            .held_as(container)
+            .filter(|before| *before != name || belongs == Belonging::Foreign);
+        if let Some(before) = before {
+            let acted_on =
+                self.replicas.get(&before).is_some_and(|replica| replica.kept.attempt.is_some());
+            if acted_on {
+                // It keeps the name and the policy that it began under, until that has ended.
+                self.seen_as(before, container, &inspection);
+                return;
+            }
+            self.let_go(&before, &inspection, &belongs);
+        }
+        let (policy, listed, rivals) = match belongs {
+            Belonging::Foreign => {
+                self.containers.insert(container.clone(), Holder::Foreign);
+                return;
+            }
+            Belonging::Listed { service, rivals } => (service, true, rivals),
+            Belonging::Unlisted => (unlisted_policy(&self.policy, &name), false, Vec::new()),
+        };
         self.containers.insert(container.clone(), Holder::Replica(name.clone()));
-        let now = self.now;
-        let replica = self
+        let mut replica = self
             .replicas
-            .entry(name.clone())
-            .or_insert_with(|| Replica::new(name.clone(), Arc::clone(&policy), listed, now));
+            .remove(&name)
+            .unwrap_or_else(|| Replica::new(name.clone(), Arc::clone(&policy), listed, self.now));
         let moved = (replica.policy.name != policy.name).then(|| replica.policy.name.clone());
         replica.policy = policy;
         replica.listed = listed;
         replica.kept.service = replica.policy.name.clone();
-        if !replica.takes(container, &inspection) {
-            return;
+        self.contest(&mut replica, rivals);
+        let takes = replica.takes(
+            container,
+            &inspection,
+            known_double.map_or(self.now, |known| known.since),
+        );
+        if takes {
+            replica.matched_as = Some(inspection.name.clone());
         }
-        replica.could_not_look = None;
-        replica.apply(&inspection, now);
+        self.replicas.insert(name.clone(), replica);
         if let Some(before) = moved {
             self.leave_service(&before, &name);
         }
+        if takes {
+            self.seen_as(name, container, &inspection);
+        } else {
+            self.agenda.touch(Owner::Replica(name));
+        }
+    }
+
+    /// A container was looked at, and is this replica.
+    fn seen_as(&mut self, name: ReplicaName, container: &ContainerId, inspection: &Inspection) {
+        let now = self.now;
+        let Some(replica) = self.replicas.get_mut(&name) else {
+            return;
+        };
+        if replica.kept.container.as_ref() != Some(container) {
+            return;
+        }
+        replica.could_not_look = None;
+        replica.apply(inspection, now);
         self.look_again(&name);
-        self.attempt_seen(&name, &inspection);
+        self.attempt_seen(&name, inspection);
         self.agenda.touch(Owner::Replica(name));
+    }
+
+    /// Which other services of the config match a replica: each of them hears of it too.
+    pub(in crate::domain) fn contest(&mut self, replica: &mut Replica, rivals: Vec<ServiceName>) {
+        if replica.rivals == rivals {
+            return;
+        }
+        let name = &replica.kept.name;
+        for rival in replica.rivals.iter().filter(|rival| !rivals.contains(*rival)) {
+            if let Some(service) = self.services.get_mut(rival) {
+                service.contested.remove(name);
+            }
+            self.agenda.touch(Owner::Service(rival.clone()));
+        }
+        for rival in &rivals {
+            self.services.entry(rival.clone()).or_default().contested.insert(name.clone());
+            self.agenda.touch(Owner::Service(rival.clone()));
+        }
+        replica.rivals_since =
+            (!rivals.is_empty()).then(|| replica.rivals_since.unwrap_or(self.now));
+        replica.rivals = rivals;
+        self.agenda.touch(Owner::Replica(name.clone()));
     }
 
     /// While its health matters, the next healthcheck result is looked for when it is due.
@@ -143,37 +195,55 @@ impl Domain {
                 if ours {
                     self.attempt_input(&name, Input::Gone);
                 }
-                self.agenda.touch(Owner::Replica(name));
+            } else if let Some(replica) = self.replicas.get_mut(&name) {
+                replica.doubles.remove(container);
             }
+            self.agenda.touch(Owner::Replica(name));
         }
     }
 
-    /// A container does not belong to its replica any more. Where it was the replica, that is nobody's any more; one that is
-    /// being acted on stays until that has ended.
-    fn let_go(&mut self, container: &ContainerId) -> bool {
-        let Some(Holder::Replica(name)) = self.containers.get(container).cloned() else {
-            return true;
+    /// The replica that a container is now, where it is one.
+    fn held_as(&self, container: &ContainerId) -> Option<ReplicaName> {
+        let Some(Holder::Replica(name)) = self.containers.get(container) else {
+            return None;
         };
-        let Some(replica) = self.replicas.get(&name) else {
-            return true;
+        let replica = self.replicas.get(name)?;
+        (replica.kept.container.as_ref() == Some(container)).then(|| name.clone())
+    }
+
+    /// A container is not its replica any more. Where somebody gave it another name, which is not one of its service's, the
+    /// replica is missed: its trouble and its budget stay. Else nobody asks for it any more.
+    fn let_go(&mut self, name: &ReplicaName, inspection: &Inspection, belongs: &Belonging) {
+        let Some(mut replica) = self.replicas.remove(name) else {
+            return;
         };
-        if replica.kept.container.as_ref() != Some(container) {
-            return true;
-        }
-        if replica.kept.attempt.is_some() {
-            return false;
-        }
-        if let Some(replica) = self.replicas.remove(&name) {
+        let renamed = replica.matched_as.as_ref() != Some(&inspection.name);
+        let stays = match belongs {
+            Belonging::Listed { service, .. } => service.name == replica.policy.name,
+            Belonging::Unlisted | Belonging::Foreign => false,
+        };
+        if renamed && replica.listed && !stays {
+            replica.kept.stopped_by_hand.get_or_insert(self.now);
+            replica.kept.stopped_life = replica.instance_seen();
+            replica.lifecycle = Lifecycle::Gone;
+            replica.evidence = Evidence::default();
+            self.replicas.insert(name.clone(), replica);
+            self.agenda.touch(Owner::Replica(name.clone()));
+        } else {
             self.forget(&replica);
         }
-        true
     }
 }
 
 impl Replica {
     /// Whether this container is the one that the replica is now. While a deploy re-creates it there may be two: the one
-    /// that runs is it, and of two that run the younger.
-    fn takes(&mut self, container: &ContainerId, inspection: &Inspection) -> bool {
+    /// that runs is it, and of two that run the younger. The other one is a double, which must not go unsaid for long.
+    fn takes(
+        &mut self,
+        container: &ContainerId,
+        inspection: &Inspection,
+        double_since: Moment,
+    ) -> bool {
         let same = self.kept.container.as_ref().is_none_or(|known| known == container);
         let old_is_over = match &self.lifecycle {
             Lifecycle::Gone
@@ -192,14 +262,23 @@ impl Replica {
         };
         let runs = inspection.state == ContainerState::Running;
         let takes = same || old_is_over || (runs && younger);
-        if takes {
-            if !same {
-                // What somebody did to the one before says nothing of this one.
-                self.forget_stop_by_hand();
+        if !takes {
+            if runs {
+                let double = Double { name: inspection.name.clone(), since: double_since };
+                self.doubles.insert(container.clone(), double);
             }
-            self.kept.container = Some(container.clone());
+            return false;
         }
-        takes
+        if !same {
+            // What somebody did to the one before says nothing of this one.
+            self.forget_stop_by_hand();
+            if let (false, Some(before)) = (old_is_over, &self.inspection) {
+                let double = Double { name: before.name.clone(), since: double_since };
+                self.doubles.insert(before.id.clone(), double);
+            }
+        }
+        self.kept.container = Some(container.clone());
+        true
     }
 
     /// Whoever stopped it, this is not what they stopped.
@@ -238,6 +317,10 @@ impl Replica {
         self.evidence.health.observe(inspection, self.fresh_after, now);
         self.inspection = Some(Box::new(inspection.clone()));
         let seen = self.instance_seen();
+        if before == Lifecycle::Gone && self.lifecycle != Lifecycle::Gone {
+            // What had been given another name has its own again.
+            self.forget_stop_by_hand();
+        }
         match &self.kept.stopped_life {
             Some(stopped) if Some(stopped) != seen.as_ref() => self.forget_stop_by_hand(),
             None if self.kept.stopped_by_hand.is_some() => self.kept.stopped_life = seen,

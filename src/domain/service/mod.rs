@@ -29,6 +29,8 @@ const LIST_BEFORE_DOWN: Duration = Duration::from_secs(5);
 pub(crate) struct Service {
     pub(super) members: BTreeSet<ReplicaName>,
     pub(super) healthy: BTreeSet<ReplicaName>,
+    /// Replicas of another service that this one matches too: whose they are nobody can say.
+    pub(super) contested: BTreeSet<ReplicaName>,
     /// Since when fewer replicas have been known than the config wants.
     too_few_since: Option<Moment>,
     /// For which absence a list was asked for, right before it is called down.
@@ -110,6 +112,8 @@ impl Domain {
         self.set_picture(key(IncidentKind::NeverPassed), never_passed);
         let chronic = self.picture_chronic(name, &mut deadlines);
         self.set_picture(key(IncidentKind::Chronic), chronic);
+        let ambiguous = self.picture_ambiguous(name, &mut deadlines);
+        self.set_picture(key(IncidentKind::Ambiguous), ambiguous);
 
         let is_empty = self.services.get(name).is_none_or(|service| service.members.is_empty());
         if is_empty && !listed {

@@ -2,12 +2,7 @@
 
 use crate::domain::{
     Domain,
-    acting::{
-        attempt::Attempt,
-        brake::Brake,
-        gates::evidence_case,
-        hold::{Hold, Settle},
-    },
+    acting::{attempt::Attempt, brake::Brake, gates::evidence_case, hold::Hold},
     judging::{absence, verdict::Verdict},
     message::{IncidentKind, Severity},
     moment::{AwakeMs, Moment},
@@ -21,6 +16,9 @@ use std::time::Duration;
 
 /// What could not be looked at for so long is told of (S5): longer than any hiccup of engine or network.
 const BLIND_FOR: Duration = Duration::from_secs(60);
+
+/// Two containers may be one replica for so long: a deploy may let the old one run on until the new one is well.
+const DOUBLE_FOR: Duration = Duration::from_secs(600);
 
 /// Waiting for others that are being restarted is brief for so long; then it is being held, and somebody hears of it.
 const BRIEF_FOR: Duration = Duration::from_secs(60);
@@ -52,6 +50,7 @@ impl Domain {
                 deadlines.push(trouble.since.awake + span);
             }
         }
+        deadlines.push(self.own_start + self.policy.settling.own_start);
         let braked = matches!(self.host.brake, Brake::Engaged(_));
         let level = members
             .iter()
@@ -70,7 +69,7 @@ impl Domain {
         };
         let failing = members.iter().any(fails);
         let given_up = members.iter().any(|replica| replica.is_given_up());
-        Some(Picture { since, level, recovered, given_up, failing, content })
+        Some(Picture { since, level, recovered, given_up, grown: 0, failing, content })
     }
 
     /// How much one replica's trouble disturbs. Causes first: where what it needs is told of as loudly, that incident stands
@@ -112,7 +111,7 @@ impl Domain {
         };
         let held_for = self.now.awake.since(replica.hold_since);
         let brief = replica.hold.as_ref().is_some_and(Hold::is_brief) && held_for < BRIEF_FOR;
-        let settling = matches!(&replica.hold, Some(Hold::Settling(Settle::OwnStart)));
+        let settling = self.now.awake < self.own_start + self.policy.settling.own_start;
         if trouble.not_cured > 0 || trouble.attempts > 1 || replica.is_given_up() {
             return Some(policy.severity);
         }
@@ -148,7 +147,11 @@ impl Domain {
     ) -> Option<Picture> {
         let now = self.now;
         let members = self.members(name);
-        let count = absence::count(&members, policy.replicas);
+        // What this service and another one match may be meant to be here: of that it can't be said to be missing.
+        let contested = self.services.get(name).map_or(0, |service| service.contested.len());
+        let contested = u32::try_from(contested).unwrap_or(u32::MAX);
+        let wanted = policy.replicas.map(|wanted| wanted.saturating_sub(contested));
+        let count = absence::count(&members, wanted);
         let braked = matches!(self.host.brake, Brake::Engaged(_));
         let too_few_since = self.services.get(name).and_then(|service| service.too_few_since);
         let seen_all = self.looking.blind().is_none();
@@ -257,6 +260,33 @@ impl Domain {
         let since = first.kept.spending.recent.front().map_or(self.now, |stamp| stamp.moment);
         let content = wording::chronic(name, &chronic);
         Some(Picture::failing(since, Some(Severity::Ticket), content))
+    }
+}
+
+impl Domain {
+    /// What nobody can say from the config and the labels: which service is meant, or which container.
+    pub(super) fn picture_ambiguous(
+        &self,
+        name: &ServiceName,
+        deadlines: &mut Vec<AwakeMs>,
+    ) -> Option<Picture> {
+        let now = self.now.awake;
+        let mut since: Vec<Moment> = Vec::new();
+        let mut unclear: Vec<&Replica> = Vec::new();
+        for replica in self.members(name) {
+            let doubles = replica.doubles.values().map(|double| double.since);
+            deadlines.extend(doubles.clone().map(|since| since.awake + DOUBLE_FOR));
+            let due: Vec<Moment> = doubles
+                .filter(|since| since.awake + DOUBLE_FOR <= now)
+                .chain(replica.rivals_since)
+                .collect();
+            if !due.is_empty() {
+                since.extend(due);
+                unclear.push(replica);
+            }
+        }
+        let since = since.into_iter().min_by_key(|since| since.awake)?;
+        Some(Picture::failing(since, Some(Severity::Ticket), wording::ambiguous(&unclear)))
     }
 }
 

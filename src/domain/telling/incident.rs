@@ -41,6 +41,8 @@ pub(crate) struct Picture {
     pub(crate) recovered: bool,
     /// No restart is left for something of it that is not well.
     pub(crate) given_up: bool,
+    /// How often more has come to it than people were told.
+    pub(crate) grown: u32,
     /// It is seen to fail now; not merely not seen to be well.
     pub(crate) failing: bool,
     pub(crate) content: Content,
@@ -49,7 +51,7 @@ pub(crate) struct Picture {
 impl Picture {
     /// Of what fails and has neither recovered nor been given up, as most matters do.
     pub(crate) fn failing(since: Moment, level: Option<Severity>, content: Content) -> Self {
-        Self { since, level, recovered: false, given_up: false, failing: true, content }
+        Self { since, level, recovered: false, given_up: false, grown: 0, failing: true, content }
     }
 }
 
@@ -116,7 +118,13 @@ impl Incident {
             since: picture.since,
             opened: now,
             ended: picture.recovered.then_some(now),
-            story: Story { level, stage, given_up: picture.given_up, reminders: 0 },
+            story: Story {
+                level,
+                stage,
+                given_up: picture.given_up,
+                grown: picture.grown,
+                reminders: 0,
+            },
             reminded: now,
             relapses: 0,
             content: picture.content,
@@ -136,6 +144,7 @@ impl Incident {
             self.story.level = self.story.level.max(level);
         }
         self.story.given_up |= picture.given_up;
+        self.story.grown = self.story.grown.max(picture.grown);
         match (self.story.stage, picture.recovered) {
             (Stage::Failing, true) if self.relapses == 0 => {
                 self.story.stage = Stage::Recovered;

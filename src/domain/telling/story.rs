@@ -15,6 +15,9 @@ pub struct Story {
     pub stage: Stage,
     /// No restart is left, and it is not well.
     pub given_up: bool,
+    /// How often more has come to it than people were told.
+    #[serde(default)]
+    pub grown: u32,
     /// How many reminders are due (P3).
     pub reminders: u32,
 }
@@ -46,6 +49,7 @@ pub fn owed(told: Option<Story>, now: Story) -> Option<MessageKind> {
         (Stage::Failing | Stage::Recovered, Stage::Failing) if now.given_up && !told.given_up => {
             Some(MessageKind::GivenUp)
         }
+        (Stage::Failing, Stage::Failing) if now.grown > told.grown => Some(MessageKind::Grown),
         (Stage::Failing, Stage::Failing) => {
             (now.reminders > told.reminders).then_some(MessageKind::Reminder)
         }
@@ -70,6 +74,7 @@ pub fn known_after(kind: MessageKind, story: Story) -> Story {
         MessageKind::Opened
         | MessageKind::Raised
         | MessageKind::GivenUp
+        | MessageKind::Grown
         | MessageKind::Recovered
         | MessageKind::Reminder
         | MessageKind::Resolved => story,
@@ -81,11 +86,15 @@ mod tests {
     use super::*;
 
     fn story(level: Severity, stage: Stage) -> Story {
-        Story { level, stage, given_up: false, reminders: 0 }
+        Story { level, stage, given_up: false, grown: 0, reminders: 0 }
     }
 
     fn given_up(level: Severity) -> Story {
         Story { given_up: true, ..story(level, Stage::Failing) }
+    }
+
+    fn grown(times: u32) -> Story {
+        Story { grown: times, ..story(Severity::Page, Stage::Failing) }
     }
 
     #[test]
@@ -111,6 +120,9 @@ mod tests {
             (Some(story(Page, Failing)), given_up(Page), Some(K::GivenUp)),
             (Some(story(Notice, Failing)), given_up(Page), Some(K::Raised)),
             (Some(given_up(Page)), given_up(Page), None),
+            (Some(grown(0)), grown(1), Some(K::Grown)),
+            (Some(grown(1)), grown(1), None),
+            (Some(grown(0)), Story { stage: Recovered, ..grown(1) }, Some(K::Recovered)),
             (Some(given_up(Page)), story(Page, Failing), None),
             (Some(given_up(Page)), story(Page, Recovered), Some(K::Recovered)),
         ] {

@@ -111,7 +111,12 @@ fn member_line(replica: &Replica, now: Moment) -> String {
     let Some(trouble) = &replica.kept.trouble else {
         return format!("{name}: {}", replica.verdict);
     };
-    let span = Spoken(whole_seconds(now.awake.since(trouble.since.awake)));
+    let span = whole_seconds(now.awake.since(trouble.since.awake));
+    // What was met so has failed for longer than that, nobody knows for how long.
+    let span = match span.as_secs() {
+        0 => String::new(),
+        _ => format!("for {}, ", Spoken(span)),
+    };
     match replica.verdict {
         Verdict::Healthy => format!(
             "{name}: healthy again; had failed {} times, most recently: {}",
@@ -127,7 +132,7 @@ fn member_line(replica: &Replica, now: Moment) -> String {
         | Verdict::Restarting
         | Verdict::Gone => {
             format!(
-                "{name} ({}, for {span}, {} failures): {}",
+                "{name} ({}, {span}{} failures): {}",
                 replica.verdict,
                 trouble.failures(),
                 trouble.shows
@@ -219,7 +224,7 @@ pub(crate) fn by_hand(members: &[&Replica]) -> Content {
     let more = members.len().saturating_sub(1);
     let who = if more == 0 { first } else { format!("{first} and {more} more") };
     Content {
-        headline: format!("{who}: stopped or removed by somebody else, and left so"),
+        headline: format!("{who}: stopped, removed or renamed by somebody else, and left so"),
         members: lines(members, |replica| format!("{}: {}", replica.kept.name, replica.lifecycle)),
         done: vec!["left alone: what somebody stopped is theirs to start".to_owned()],
         ..Content::default()
@@ -258,16 +263,80 @@ pub(crate) fn chronic(name: &ServiceName, members: &[&Replica]) -> Content {
     }
 }
 
-pub(crate) fn brake(engaged: &Engaged, failing: &[String], watched: usize) -> Content {
-    let trial = match &engaged.trial {
-        Some(name) => format!("one trial is under way: `{name}`"),
-        None => format!(
-            "{} trials so far; the next restarts one of them to see whether that helps",
-            engaged.trials
+pub(crate) fn ambiguous(members: &[&Replica]) -> Content {
+    let contested = |replica: &&Replica| !replica.rivals.is_empty();
+    let rivals = |replica: &Replica| {
+        let rivals = replica.rivals.iter().map(|rival| format!("`{rival}`"));
+        let own = format!("`{}`", replica.policy.name);
+        [own].into_iter().chain(rivals).collect::<Vec<_>>().join(" and ")
+    };
+    let container = |replica: &Replica| {
+        replica.inspection.as_ref().map_or(String::new(), |known| known.name.clone())
+    };
+    let lines = members.iter().flat_map(|replica| {
+        let by_config = contested(replica)
+            .then(|| format!("{}: matched by {}", replica.kept.name, rivals(replica)));
+        let doubles = replica.doubles.values().map(|double| {
+            format!(
+                "{}: by its labels this is `{}`, which is watched, and `{}`, which is not",
+                replica.kept.name,
+                container(replica),
+                double.name
+            )
+        });
+        by_config.into_iter().chain(doubles).collect::<Vec<_>>()
+    });
+    let members_of = bounded(lines.collect());
+    let (headline, done, next) = match members.iter().find(|replica| contested(replica)) {
+        Some(replica) => (
+            format!("{} is matched by {}", replica.kept.name, rivals(replica)),
+            "watched as the first of them, and not restarted: which one speaks for it can't be told",
+            "narrow the `match` of one of these services, so that each container has one",
+        ),
+        None => (
+            format!(
+                "{} runs twice by its labels, and only one of them is watched",
+                members.first().map(|replica| replica.kept.name.to_string()).unwrap_or_default()
+            ),
+            "the younger one is watched and may be restarted; the other is left alone",
+            "remove the container that should not be there, or its labels `com.docker.compose.…`",
         ),
     };
     Content {
-        headline: format!("{} of {watched} services fail at once: the cause is elsewhere", failing.len()),
+        headline,
+        members: members_of,
+        done: vec![done.to_owned()],
+        next_steps: vec![next.to_owned()],
+        ..Content::default()
+    }
+}
+
+pub(crate) fn brake(
+    engaged: &Engaged,
+    failing: &[String],
+    watched: usize,
+    may_be_tried: bool,
+) -> Content {
+    let trial = match (&engaged.trial, engaged.trials) {
+        (Some(name), _) => format!("one trial is under way: `{name}`"),
+        (None, _) if !may_be_tried => {
+            "no trial is made: the config lets none of them be restarted".to_owned()
+        }
+        (None, 0) => "one of them is restarted soon, to see whether that helps".to_owned(),
+        (None, 1) => "1 trial so far; one more follows, to see whether that helps".to_owned(),
+        (None, trials) => {
+            format!("{trials} trials so far; one more follows, to see whether that helps")
+        }
+    };
+    let fell = engaged.told.len();
+    let headline = match failing.len() {
+        fail if fail < fell => {
+            format!("{fell} of {watched} services failed at once, {fail} still fail")
+        }
+        fail => format!("{fail} of {watched} services fail at once: the cause is elsewhere"),
+    };
+    Content {
+        headline,
         members: bounded(failing.to_vec()),
         done: vec!["restarts are held back on this host".to_owned(), trial],
         next_steps: vec!["look at what they have in common first: network, DNS, disk, a database, the host's load".to_owned()],

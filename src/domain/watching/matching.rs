@@ -18,7 +18,12 @@ const ONE_OFF: &str = "com.docker.compose.oneoff";
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Belonging {
     /// A replica of a service of the config.
-    Listed(Arc<ServicePolicy>),
+    Listed {
+        /// Which.
+        service: Arc<ServicePolicy>,
+        /// Other services of the config that match it too, which is an error: what they say may contradict this one.
+        rivals: Vec<ServiceName>,
+    },
     /// Not in the config, watched all the same.
     Unlisted,
     /// None of our business.
@@ -44,7 +49,8 @@ pub(crate) fn replica_name(name: &str, labels: &BTreeMap<String, String>) -> Rep
     }
 }
 
-/// Where a container belongs. The first service of the config that matches has it; `config/` refuses what is ambiguous.
+/// Where a container belongs. The first service of the config that matches has it. Where others match too nobody can say
+/// which is meant: `config/` refuses what it can see to be so, and of the rest nothing is acted on.
 pub(crate) fn belonging(policy: &Policy, container: Traits<'_>) -> Belonging {
     let one_off =
         container.labels.get(ONE_OFF).is_some_and(|value| value.eq_ignore_ascii_case("true"));
@@ -55,12 +61,15 @@ pub(crate) fn belonging(policy: &Policy, container: Traits<'_>) -> Belonging {
     if one_off || hidden {
         return Belonging::Foreign;
     }
-    let listed = policy
+    let mut listed = policy
         .services
         .iter()
-        .find(|service| service.containers.iter().any(|pattern| matches(pattern, container)));
-    match (listed, policy.unlisted) {
-        (Some(service), _) => Belonging::Listed(Arc::clone(service)),
+        .filter(|service| service.containers.iter().any(|pattern| matches(pattern, container)));
+    match (listed.next(), policy.unlisted) {
+        (Some(service), _) => Belonging::Listed {
+            service: Arc::clone(service),
+            rivals: listed.map(|rival| rival.name.clone()).collect(),
+        },
         (None, Unlisted::All) => Belonging::Unlisted,
         (None, Unlisted::Healthchecked) if container.has_healthcheck => Belonging::Unlisted,
         (None, Unlisted::Healthchecked | Unlisted::None) => Belonging::Foreign,

@@ -84,10 +84,27 @@ pub(crate) struct Replica {
     pub(crate) hold: Option<Hold>,
     /// Since when.
     pub(crate) hold_since: AwakeMs,
+    /// The container's name by which it was matched last; `None`: before our start.
+    pub(crate) matched_as: Option<String>,
+    /// Other services of the config that match it too.
+    pub(crate) rivals: Vec<ServiceName>,
+    /// Since when that is so.
+    pub(crate) rivals_since: Option<Moment>,
+    /// Other running containers that carry its labels, and are not watched.
+    pub(crate) doubles: BTreeMap<ContainerId, Double>,
     /// Somebody else's last touch.
     pub(crate) touched: Option<(AwakeMs, String)>,
     /// What the prober was last told.
     pub(crate) watched: Option<Watched>,
+}
+
+/// A container that runs beside a replica and is the same by its labels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Double {
+    /// Its own name.
+    pub(crate) name: String,
+    /// Since when it was seen so.
+    pub(crate) since: Moment,
 }
 
 /// What a replica's probes stand on.
@@ -150,6 +167,10 @@ impl Replica {
             own_act: None,
             hold: None,
             hold_since: now.awake,
+            matched_as: None,
+            rivals: Vec::new(),
+            rivals_since: None,
+            doubles: BTreeMap::new(),
             touched: None,
             watched: None,
         }

@@ -167,6 +167,7 @@ fn ends(story: &Story<'_>, sends: &[&Send<'_>], found: &mut Vec<Violation>) {
                         MessageKind::Opened
                             | MessageKind::Raised
                             | MessageKind::GivenUp
+                            | MessageKind::Grown
                             | MessageKind::Reminder
                     )
                     && wanted(earlier)
@@ -197,6 +198,7 @@ fn ends(story: &Story<'_>, sends: &[&Send<'_>], found: &mut Vec<Violation>) {
             MessageKind::Opened
             | MessageKind::Raised
             | MessageKind::GivenUp
+            | MessageKind::Grown
             | MessageKind::Reminder => {}
         }
     }

@@ -218,6 +218,7 @@ fn must_not_end(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<Violat
             MessageKind::Opened
             | MessageKind::Raised
             | MessageKind::GivenUp
+            | MessageKind::Grown
             | MessageKind::Reminder
             | MessageKind::Missed => continue,
         };

@@ -9,10 +9,10 @@ use super::{
     story::{Container, Send, Span, Story},
     told::{Standing, asked_at},
 };
-use crate::account::{Condition, Ms, ServiceRule};
+use crate::account::{Condition, Ms, ServiceRule, Who};
 use defib::domain::{
     message::{IncidentKind, MessageKind, Severity},
-    observation::HealthResult,
+    observation::{EventAction, HealthResult},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,6 +21,12 @@ const HEARD_WITHIN_MS: Ms = 60_000;
 
 /// After a sink or the engine was bad, what waits for it may still be backing off.
 const BACKED_OFF_MS: Ms = 330_000;
+
+/// What joins the brake is told of some minutes after the first that did.
+const JOINS_WITHIN_MS: Ms = 300_000;
+
+/// What an event had said for so long had every chance to be heeded.
+const HEEDED_MS: Ms = 3_000;
 
 /// From the end of an attempt that did not help to the page.
 const RAISED_WITHIN_MS: Ms = 60_000;
@@ -38,6 +44,7 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
             owed(story, service, trouble, &mut found);
         }
         first_words(story, service, &mut found);
+        woken_for_theirs(story, service, &mut found);
     }
     found
 }
@@ -112,14 +119,13 @@ fn interrupted(story: &Story<'_>, container: &Container<'_>, replica: &str, from
     let stopped = container
         .stops
         .iter()
-        .filter(|stop| stop.0 >= lately && stop.1 != crate::account::Who::Defib)
+        .filter(|stop| stop.0 >= lately && stop.1 != Who::Defib)
         .map(|stop| stop.0);
     let ended = container
         .instances
         .iter()
         .filter(|lived| {
-            lived.span.to >= lately
-                && lived.ended.is_some_and(|end| end.0 != crate::account::Who::Defib)
+            lived.span.to >= lately && lived.ended.is_some_and(|end| end.0 != Who::Defib)
         })
         .map(|lived| lived.span.to);
     let slept = story.sleeps.iter().map(|sleep| sleep.0).filter(|at| *at >= from);
@@ -147,7 +153,8 @@ fn owed(story: &Story<'_>, service: &ServiceRule, trouble: Span, found: &mut Vec
     let paged_by = first.max(trouble.from) + service.longest_attempt() + RAISED_WITHIN_MS;
     let page_by = if service.page_at_once { told_by } else { paged_by.max(told_by) };
     for sink in &story.rules.sinks {
-        for (by, paging) in [(told_by, false), (page_by, true)] {
+        let joining = if brake_was_told(story, sink, told_by) { JOINS_WITHIN_MS } else { 0 };
+        for (by, paging) in [(told_by + joining, false), (page_by + joining, true)] {
             let span = Span { from: trouble.from.saturating_sub(BACKED_OFF_MS), to: by };
             let watched = Span { from: trouble.from, to: by };
             if by > trouble.to
@@ -175,16 +182,31 @@ fn owed(story: &Story<'_>, service: &ServiceRule, trouble: Span, found: &mut Vec
     }
 }
 
+/// Whether this sink had been told of the brake by this moment: what fails meanwhile joins that, some together.
+fn brake_was_told(story: &Story<'_>, sink: &str, by: Ms) -> bool {
+    story.sends.iter().any(|send| {
+        send.sink == sink
+            && send.message.incident_kind == IncidentKind::Brake
+            && send.landed.is_some_and(|at| at <= by)
+    })
+}
+
 /// Whether this sink has been told, by this moment, of a trouble of this service that is still open, or of one of the host
 /// that takes its place.
 fn open_in(story: &Story<'_>, service: &ServiceRule, sink: &str, by: Ms, paging: bool) -> bool {
     let landed = |send: &&Send<'_>| send.sink == sink && send.landed.is_some_and(|at| at <= by);
     let mut standing: BTreeMap<&str, Standing> = BTreeMap::new();
+    // The brake stands for those only that it has named.
+    let mut named = BTreeSet::new();
     for send in story.sends.iter().filter(landed) {
         let message = send.message;
+        if message.members.contains(&service.name) {
+            named.insert(message.incident);
+        }
         let about = match (&message.service, message.incident_kind) {
             (Some(name), _) => name.as_str() == service.name,
-            (None, IncidentKind::Brake | IncidentKind::EngineUnreachable) => true,
+            (None, IncidentKind::Brake) => named.contains(&message.incident),
+            (None, IncidentKind::EngineUnreachable) => true,
             (None, _) => false,
         };
         if about {
@@ -227,6 +249,53 @@ fn first_words(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<Violati
                 rule: "P9",
                 at: send.at,
                 what: format!("{} is being cured, and {} is paged", service.name, send.sink),
+            });
+        }
+    }
+}
+
+/// Nobody is woken for what somebody else has stopped, and was seen to have stopped, before there was anything to wake for.
+fn woken_for_theirs(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<Violation>) {
+    let [replica] = service.replicas.as_slice() else { return };
+    for send in &story.sends {
+        let message = send.message;
+        let wakes = matches!(message.kind, MessageKind::Opened | MessageKind::Raised)
+            && message.severity == Severity::Page
+            && message.incident_kind == IncidentKind::Unhealthy
+            && message.service.as_ref().is_some_and(|name| name.as_str() == service.name);
+        let decided = story.decided(send);
+        if !wakes || story.is_removed(service, decided) {
+            continue;
+        }
+        let containers = story.containers_of(replica);
+        let lives = containers
+            .iter()
+            .flat_map(|container| container.instances.iter().map(move |lived| (container, lived)));
+        let last = lives
+            .filter(|(_, lived)| lived.span.from <= decided)
+            .max_by_key(|(_, lived)| lived.span.from);
+        let Some((container, lived)) = last else { continue };
+        let theirs = lived.ended.is_some_and(|(by, _)| by == Who::Somebody)
+            && lived.span.to + HEEDED_MS < decided;
+        let shown = container.events.iter().any(|shown| {
+            let ended = matches!(shown.what, EventAction::Stopped | EventAction::Destroyed);
+            ended && shown.at >= lived.span.to && shown.at + HEEDED_MS < decided
+        });
+        // What was owed before it was stopped may come late.
+        let before = Span { from: lived.span.to.saturating_sub(BACKED_OFF_MS), to: decided };
+        let in_time = story.sink_fine(send.sink, before)
+            && story.unhindered(before)
+            && !story.store_bad.iter().any(|bad| bad.meets(before))
+            && story.life_at(decided).is_some_and(|life| life.from < before.from);
+        if theirs && shown && in_time {
+            found.push(Violation {
+                rule: "P9",
+                at: send.at,
+                what: format!(
+                    "{replica} was stopped by somebody at {}, and {} is woken for it",
+                    crate::account::Clockface(lived.span.to),
+                    send.sink
+                ),
             });
         }
     }
@@ -291,10 +360,7 @@ fn meddled(story: &Story<'_>, service: &ServiceRule, replica: &str, since: Ms, u
         });
         let touched = container.pauses.iter().any(|pause| pause.from <= until)
             || container.destroyed.is_some_and(|at| at <= until)
-            || container
-                .stops
-                .iter()
-                .any(|stop| stop.0 <= until && stop.1 != crate::account::Who::Defib);
+            || container.stops.iter().any(|stop| stop.0 <= until && stop.1 != Who::Defib);
         young || unseen || touched
     })
 }

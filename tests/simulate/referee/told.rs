@@ -47,9 +47,10 @@ impl Standing {
         match message.kind {
             // A new incident begins anew, whatever was said of the last one.
             MessageKind::Opened => Standing::Open(message.severity),
-            MessageKind::Raised | MessageKind::GivenUp | MessageKind::Reminder => {
-                Standing::Open(loudest)
-            }
+            MessageKind::Raised
+            | MessageKind::GivenUp
+            | MessageKind::Grown
+            | MessageKind::Reminder => Standing::Open(loudest),
             // A notice that was answered needs no second end (P9). What was raised while nothing could be recorded is a
             // notice again after a crash, and says so.
             MessageKind::Recovered if message.severity == Severity::Notice => Standing::Closed,

@@ -249,6 +249,13 @@ fn recreated(drawing: &mut Drawing<'_>) {
         drawing.deed(at, Deed::Recreate(replica.clone()));
         at += drawing.random.between(2_000, 90_000);
     }
+    if drawing.random.percent(30) {
+        // A bad deploy: what comes last ends at once.
+        let runs = Duration::from_millis(drawing.random.between(50, 3_000));
+        let ends = Behaviour::ExitsAfter { runs, exit_code: 1 };
+        drawing.deed(at, Deed::Behave(replica.clone(), ends));
+        drawing.deed(at, Deed::Recreate(replica.clone()));
+    }
 }
 
 fn restarted_by_somebody(drawing: &mut Drawing<'_>) {

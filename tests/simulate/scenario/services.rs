@@ -277,7 +277,9 @@ fn listed(
         replicas.push(replica.clone());
         containers.push((replica, container));
     }
+    let rival = random.percent(4).then(|| rival(random, number));
     let (may_act, because) = match policy.restart {
+        RestartMode::Auto if rival.is_some() => (false, "two services match it"),
         RestartMode::Auto => (true, ""),
         RestartMode::Dry => (false, "its policy is dry"),
         RestartMode::Never => (false, "its policy is never"),
@@ -285,6 +287,15 @@ fn listed(
     };
     rules.push(rule(&policy, &container, replicas, may_act, because));
     services.push(Arc::new(policy));
+    services.extend(rival.map(Arc::new));
+}
+
+/// A service of the config that matches what another one has: by its name, which Compose's containers have too.
+fn rival(random: &mut Random, number: usize) -> ServicePolicy {
+    let mut rival = policy(random, &format!("rival-{number}"));
+    rival.containers = vec![ContainerMatch::Name(format!("service-{number}-*"))];
+    rival.replicas = random.percent(50).then_some(1);
+    rival
 }
 
 fn unlisted_policy(random: &mut Random) -> ServicePolicy {

@@ -1,4 +1,5 @@
-//! Somebody said never: the host, the service, a label; or `--dry-run` and `dry`, which say what would be done (S7).
+//! Somebody said never: the host, the service, a label; or `--dry-run` and `dry`, which say what would be done (S7). Where two
+//! services of the config match one container nobody can say which of them speaks for it, and that is a never too.
 //!
 //! A label can only narrow: `defib.restart=false` holds a listed service back; for unlisted containers the opt-in is a
 //! label. A value that nobody expects counts as absent.
@@ -24,6 +25,9 @@ pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
     };
     if scene.policy.never_act {
         return never("the config says that nothing is restarted on this host");
+    }
+    if !scene.replica.rivals.is_empty() {
+        return never("more than one service of the config matches it");
     }
     let opted_in =
         label(RESTART).or_else(|| label(AUTOHEAL).filter(|_| scene.policy.autoheal_labels));

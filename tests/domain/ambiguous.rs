@@ -1,0 +1,120 @@
+//! Where the config or the labels do not say which: nothing is guessed, nothing is acted on, and people hear of it.
+
+use crate::rig::{Behaviour, Container, Rig, http_probe, policy, probed, seconds, service};
+use defib::domain::{
+    message::{IncidentKind, MessageKind, Severity},
+    observation::ContainerState,
+    policy::{ContainerMatch, RestartMode, ServicePolicy},
+};
+
+const SETTLED: u64 = 400;
+
+fn tickets(rig: &Rig) -> Vec<(MessageKind, Severity, String)> {
+    rig.sent
+        .iter()
+        .map(|(_, _, message)| message)
+        .filter(|message| message.incident_kind == IncidentKind::Ambiguous)
+        .map(|message| (message.kind, message.severity, message.headline.clone()))
+        .collect()
+}
+
+#[test]
+fn a_container_that_two_services_match_is_watched_and_never_restarted() {
+    let never = ServicePolicy { restart: RestartMode::Never, ..service("we") };
+    let wanted = ServicePolicy { replicas: Some(1), ..service("we") };
+    for rival in [never, service("we"), wanted] {
+        for rival_first in [false, true] {
+            let mut services = vec![probed("web"), rival.clone()];
+            if rival_first {
+                services.reverse();
+                services[0].probes = vec![http_probe()];
+            }
+            let mut rig = Rig::new(policy(services));
+            rig.add("web");
+            rig.run(seconds(SETTLED));
+            let told = tickets(&rig);
+            assert_eq!(told.len(), 1, "{told:?}");
+            let (kind, severity, headline) = &told[0];
+            assert_eq!((*kind, *severity), (MessageKind::Opened, Severity::Ticket));
+            assert!(headline.contains("`web`") && headline.contains("`we`"), "{headline}");
+            assert_eq!(rig.sent.len(), 1, "nothing is missing: {:?}", rig.told());
+            rig.behave("web", Behaviour::Hangs);
+            rig.run(seconds(600));
+            assert!(rig.acts.is_empty());
+            assert!(rig.told().iter().any(|(_, severity, _)| *severity == Severity::Page));
+        }
+    }
+}
+
+#[test]
+fn a_reload_that_makes_it_clear_again_ends_it() {
+    let mut rig = Rig::new(policy(vec![probed("web"), service("we")]));
+    rig.add("web");
+    rig.run(seconds(SETTLED));
+    rig.reload(policy(vec![probed("web")]));
+    rig.run(seconds(60));
+    assert_eq!(tickets(&rig).last().unwrap().0, MessageKind::Resolved);
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(60));
+    assert_eq!(rig.acts.len(), 1);
+}
+
+#[test]
+fn a_reload_that_makes_it_unclear_stops_a_restart_that_is_about_to_begin() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web");
+    rig.run(seconds(SETTLED));
+    rig.behave("web", Behaviour::Hangs);
+    while !rig.holds().contains(&"settling") {
+        rig.run(std::time::Duration::from_millis(50));
+    }
+    rig.reload(policy(vec![probed("web"), service("we")]));
+    rig.run(seconds(600));
+    assert!(rig.acts.is_empty());
+}
+
+fn of_compose(container: &mut Container) {
+    for (key, value) in [("project", "shop"), ("service", "web"), ("container-number", "1")] {
+        container.labels.insert(format!("com.docker.compose.{key}"), value.to_owned());
+    }
+}
+
+fn compose() -> ServicePolicy {
+    let (project, service) = ("shop".to_owned(), "web".to_owned());
+    ServicePolicy {
+        containers: vec![ContainerMatch::Compose { project, service }],
+        ..probed("web")
+    }
+}
+
+#[test]
+fn a_container_that_runs_beside_another_of_the_same_labels_is_told_of() {
+    let mut rig = Rig::new(policy(vec![compose()]));
+    rig.add_with("shop-web-1", of_compose);
+    rig.run(seconds(SETTLED));
+    rig.add_with("copy", of_compose);
+    rig.run(seconds(590));
+    assert!(rig.sent.is_empty(), "a deploy may take its time: {:?}", rig.told());
+    rig.run(seconds(60));
+    let told = tickets(&rig);
+    assert_eq!(told.len(), 1, "{told:?}");
+    let lines = &rig.sent[0].2.members;
+    assert!(lines[0].contains("`copy`, which is watched"), "{lines:?}");
+    assert!(lines[0].contains("`shop-web-1`, which is not"), "{lines:?}");
+    rig.remove("shop-web-1");
+    rig.run(seconds(10));
+    assert_eq!(tickets(&rig).last().unwrap().0, MessageKind::Resolved);
+}
+
+#[test]
+fn a_deploy_that_starts_the_new_one_before_it_stops_the_old_one_is_no_news() {
+    let mut rig = Rig::new(policy(vec![compose()]));
+    rig.add_with("shop-web-1", of_compose);
+    rig.run(seconds(SETTLED));
+    rig.add_with("new", of_compose);
+    rig.run(seconds(60));
+    rig.by_hand("shop-web-1", ContainerState::Exited, &[]);
+    rig.remove("shop-web-1");
+    rig.run(seconds(1200));
+    assert!(rig.sent.is_empty(), "{:?}", rig.told());
+}
