@@ -3,8 +3,10 @@
 //! Written by a thread of its own out of a bounded queue ([`queue`]): no reader of the log can hold up or end the daemon.
 //! Panics go the same way, since the usual hook would write to stderr from where it happened.
 
+pub mod fields;
 pub mod queue;
 
+use fields::{Fields, escaped};
 use queue::{MOST_WAITING, Queue};
 use std::{
     backtrace::{Backtrace, BacktraceStatus},
@@ -12,7 +14,10 @@ use std::{
     panic, thread,
     time::Duration,
 };
-use tracing_subscriber::{EnvFilter, filter::LevelFilter};
+use tracing::Subscriber;
+use tracing_subscriber::{
+    EnvFilter, filter::LevelFilter, fmt::MakeWriter, util::SubscriberInitExt,
+};
 
 /// What waits when the process ends is written within this, or not at all.
 const FLUSH_WITHIN: Duration = Duration::from_secs(1);
@@ -51,14 +56,8 @@ pub fn to_stderr(default: LevelFilter) -> io::Result<Log> {
     let said = std::env::var_os("DEFIB_LOG").unwrap_or_default();
     let (filter, passed_over) = filter(default, &said.to_string_lossy());
     let lines = queue.clone();
-    let begun = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_target(false)
-        .with_ansi(io::stderr().is_terminal())
-        .with_writer(move || lines.clone())
-        // It would be said on stderr, past the queue.
-        .log_internal_errors(false)
-        .try_init();
+    let coloured = io::stderr().is_terminal();
+    let begun = subscriber(filter, coloured, move || lines.clone()).try_init();
     if let Err(problem) = begun {
         say(&queue, &format!("defib: there is no log, another one was begun before: {problem}"));
     }
@@ -70,6 +69,22 @@ pub fn to_stderr(default: LevelFilter) -> io::Result<Log> {
         );
     }
     Ok(Log { queue })
+}
+
+/// What makes lines of events, one each, whatever is in them ([`fields`]).
+pub fn subscriber<W>(filter: EnvFilter, coloured: bool, writer: W) -> impl Subscriber + Send + Sync
+where
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+{
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_target(false)
+        .with_ansi(coloured)
+        .fmt_fields(Fields)
+        .with_writer(writer)
+        // It would be said on stderr, past the queue.
+        .log_internal_errors(false)
+        .finish()
 }
 
 /// The filter, and what in `said` could not be understood. Read part by part, because the library's own lenient reading
@@ -95,7 +110,8 @@ fn filter(default: LevelFilter, said: &str) -> (EnvFilter, Vec<String>) {
 fn say_panics(queue: Queue) {
     panic::set_hook(Box::new(move |panic| {
         let thread = thread::current();
-        let mut line = format!("defib: thread `{}` {panic}", thread.name().unwrap_or("unnamed"));
+        let name = thread.name().unwrap_or("unnamed");
+        let mut line = format!("defib: thread `{name}` {}", escaped(&panic.to_string()));
         let trace = Backtrace::capture();
         if trace.status() == BacktraceStatus::Captured {
             line.push_str(&format!("\n{trace}"));

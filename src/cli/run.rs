@@ -185,10 +185,10 @@ fn read_config(request: &Request, host: &HostName) -> Result<Config, RunProblem>
         Some(path) => {
             let loaded = config::load(path, host).map_err(RunProblem::Config)?;
             if !loaded.warnings.is_empty() {
-                tracing::warn!(
-                    "the config has warnings:\n{}",
-                    loaded.warnings.render(Style::Plain).trim_end()
-                );
+                tracing::warn!("the config has warnings:");
+                for line in loaded.warnings.render(Style::Plain).trim_end().lines() {
+                    tracing::warn!("{line}");
+                }
             }
             loaded.config
         }
@@ -345,7 +345,10 @@ fn reload(
             Some(order)
         }
         Err(problem) => {
-            tracing::error!("the config was not taken; the one of before stays:\n{problem}");
+            tracing::error!("the config was not taken; the one of before stays:");
+            for line in problem.to_string().lines() {
+                tracing::error!("{line}");
+            }
             None
         }
     }
