@@ -61,3 +61,18 @@ fn a_daemon_that_cannot_start_ends_with_its_code_whatever_reads_the_log() {
         assert_eq!(ended(&mut process).code(), Some(2));
     }
 }
+
+#[test]
+fn a_runtime_directory_that_was_removed_is_made_anew_and_said() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut daemon = Daemon::start(writer, "info");
+    daemon.answers();
+    std::fs::remove_dir_all(daemon.runtime_dir()).unwrap();
+    daemon.answers();
+    let log = read_until(reader, "it is made anew");
+    assert!(
+        log.contains("control.sock was removed or replaced while this daemon ran; it is made anew"),
+        "{log}"
+    );
+    assert!(daemon.end().success());
+}
