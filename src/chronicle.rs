@@ -2,7 +2,8 @@
 //!
 //! The log is for people: one line a decision, with the identifiers as fields and a sentence that reads alone. `error` means
 //! that a person must act, `warn` that we cope, `info` a transition. Holds are logged when their reason changes, which is
-//! when the domain records them.
+//! when the domain records them. Text from outside is said as it is: whoever writes the log escapes what would act in it
+//! (`cli::log`), here and everywhere else.
 
 use crate::{
     daemon::Witness,
@@ -28,6 +29,7 @@ pub struct Chronicle {
     /// Problems that were logged already: the same text is logged once, until it is over.
     engine: Option<String>,
     events: Option<String>,
+    events_are_open: bool,
     store: Option<String>,
     words: BTreeSet<String>,
     /// How many containers of the last list could not be read.
@@ -44,6 +46,7 @@ impl Chronicle {
             journal,
             engine: None,
             events: None,
+            events_are_open: false,
             store: None,
             words: BTreeSet::new(),
             undecodable: 0,
@@ -57,6 +60,26 @@ impl Chronicle {
                 "the container engine can't be asked: {text}; trying again, probing goes on"
             );
             self.engine = Some(text);
+        }
+    }
+
+    fn events_lost(&mut self, failure: &LookFailure) {
+        let was_open = std::mem::take(&mut self.events_are_open);
+        // On a quiet host nothing comes for as long as is waited for, and that the stream is then opened anew is how a
+        // dead one is found out: no news, unless it can't be opened.
+        if let (true, LookFailure::TimedOut(within)) = (was_open, failure) {
+            tracing::debug!(
+                "nothing came by the event stream for {}; opening it anew",
+                Spoken(*within)
+            );
+            return;
+        }
+        let text = failure.to_string();
+        if self.events.as_ref() != Some(&text) {
+            tracing::warn!(
+                "the event stream was lost: {text}; opening it again, the list stands in for it"
+            );
+            self.events = Some(text);
         }
     }
 
@@ -74,7 +97,7 @@ impl Chronicle {
             && self.words.len() < MOST_WORDS
             && self.words.insert(word.clone())
         {
-            tracing::warn!(container = name, state = %word.escape_debug(),
+            tracing::warn!(container = name, state = %word,
                 "the engine's word for this container's state is not known; the container is watched as unknown");
         }
     }
@@ -116,30 +139,20 @@ impl Witness for Chronicle {
                 tracing::info!(milliseconds = by, "the wall clock was set")
             }
             Observation::MemoryLost(why) => {
-                tracing::error!(
-                    "what was kept is damaged: {}; begun without it",
-                    why.escape_debug()
-                );
+                tracing::error!("what was kept is damaged: {}; begun without it", why);
             }
             Observation::HoldFile(present) => {
                 if *present {
                     tracing::warn!(
-                        "the `hold` file exists: nothing is acted on until it is removed"
+                        "the `hold` file exists, or can't be looked for: nothing is acted on until it is gone"
                     );
                 } else {
                     tracing::info!("the `hold` file is gone: acting again");
                 }
             }
-            Observation::EventsLost(failure) => {
-                let text = failure.to_string();
-                if self.events.as_ref() != Some(&text) {
-                    tracing::warn!(
-                        "the event stream was lost: {text}; opening it again, the list stands in for it"
-                    );
-                    self.events = Some(text);
-                }
-            }
+            Observation::EventsLost(failure) => self.events_lost(failure),
             Observation::EventsOpened => {
+                self.events_are_open = true;
                 if self.events.take().is_some() {
                     tracing::info!("the event stream is open again");
                 }
@@ -178,7 +191,7 @@ fn say(record: &DecisionRecord) {
     let who = if replica.is_empty() { &service } else { &replica };
     match &record.decision {
         Decision::TroubleBegan { shows } => {
-            tracing::warn!(service, "{who} is unhealthy: {}", shows.escape_debug())
+            tracing::warn!(service, "{who} is unhealthy: {}", shows)
         }
         Decision::TroubleOver => {
             tracing::info!(service, "{who}: its trouble is over")
@@ -280,47 +293,4 @@ fn say(record: &DecisionRecord) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::{
-        moment::{AwakeMs, BootMs, WallMs},
-        observation::Listing,
-    };
-    use std::{
-        io,
-        sync::{Arc, Mutex},
-    };
-
-    #[derive(Clone, Default)]
-    struct Log(Arc<Mutex<Vec<u8>>>);
-
-    impl io::Write for Log {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().write(bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn containers_that_cannot_be_read_are_logged_when_their_number_changes() {
-        let log = Log::default();
-        let writer = log.clone();
-        let subscriber =
-            tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
-        tracing::subscriber::with_default(subscriber, || {
-            let now = Moment { awake: AwakeMs(1), boot: BootMs(1), wall: WallMs(1) };
-            let mut chronicle = Chronicle::new(None);
-            for undecodable in [0, 2, 2, 0, 0, 1] {
-                let listing = Listing { containers: Vec::new(), undecodable };
-                chronicle.observed(now, &Observation::Listed(listing));
-            }
-        });
-        let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-        let told: Vec<_> = log.lines().filter(|line| line.contains("can't be read")).collect();
-        assert!(told.len() == 2 && log.lines().count() == 2, "{log}");
-        assert!(told[0].ends_with("containers=2") && told[1].ends_with("containers=1"), "{log}");
-    }
-}
+mod tests;

@@ -4,6 +4,7 @@
 //! loop. How data flows, in reading order:
 //!
 //! 1. [`docker`] (lists, looks, events) and [`probe`] (samples) make observations; so do the answers of everything below.
+//!    Text from outside loses its secrets there, in [`redact`], before anything else sees it.
 //! 2. [`daemon`] takes what came in, turn by turn, through the lanes of `turn`; `events` keeps the event stream open.
 //! 3. [`domain`] decides: pure, without clock or I/O. Read `domain/mod.rs` first, then `domain/replicas/mod.rs`.
 //! 4. [`store`] keeps what must outlive us; [`journal`] what was seen; [`chronicle`] says in the log what was decided.
@@ -27,6 +28,7 @@ pub mod journal;
 pub mod notify;
 pub mod operator;
 pub mod probe;
+pub mod redact;
 pub mod resolve;
 pub mod status;
 pub mod store;

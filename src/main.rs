@@ -5,7 +5,9 @@ use defib::{
     cli::{
         self,
         arguments::{Arguments, Command},
-        check, demo, log, run, status,
+        check, demo, log,
+        output::Output,
+        run, status,
     },
     config::problem::Style,
 };
@@ -17,45 +19,45 @@ use std::{
 };
 use tracing_subscriber::filter::LevelFilter;
 
+/// The exit code of a command that could not do what it was asked for.
+const FAILED: u8 = 2;
+
 fn main() -> ExitCode {
     let code = match Arguments::parse().command {
         Command::Run { config, dry_run, engine, state_dir, runtime_dir } => {
-            log::to_stderr(LevelFilter::INFO);
             let state_dir =
                 state_dir.or_else(|| std::env::var_os("STATE_DIRECTORY").map(PathBuf::from));
             let systemd = std::env::var_os("RUNTIME_DIRECTORY");
             let runtime_dir =
                 cli::runtime_dir(runtime_dir.as_deref(), state_dir.as_deref(), systemd);
             let docker_host = std::env::var("DOCKER_HOST").ok();
-            failed(run::run(&run::Request {
-                config,
-                dry_run,
-                engine,
-                docker_host,
-                state_dir,
-                runtime_dir,
-            }))
+            let request =
+                run::Request { config, dry_run, engine, docker_host, state_dir, runtime_dir };
+            logged(LevelFilter::INFO, || run::run(&request).map(|()| 0))
         }
         Command::Check { file, json } => {
             let style = if io::stdout().is_terminal() { Style::Coloured } else { Style::Plain };
             let format = if json { check::Format::Json } else { check::Format::Text(style) };
-            match check::check(&file, &cli::host_name(), format, &mut io::stdout().lock()) {
+            let mut out = Output::to(io::stdout().lock());
+            let checked = check::check(&file, &cli::host_name(), format, &mut out);
+            match out.close(checked) {
                 Ok(checked) => checked.exit_code(),
-                Err(error) => failed(Err(error)),
+                Err(error) => failed(&error),
             }
         }
         Command::Status { json, state_dir, runtime_dir } => {
             let systemd = std::env::var_os("RUNTIME_DIRECTORY");
             let dir = cli::runtime_dir(runtime_dir.as_deref(), state_dir.as_deref(), systemd);
-            match status::status(&dir, json, &mut io::stdout().lock()) {
+            let mut out = Output::to(io::stdout().lock());
+            let outcome = status::status(&dir, json, &mut out);
+            match out.close(outcome) {
                 Ok(status::Outcome::Well) => 0,
                 Ok(status::Outcome::NotWell) => 1,
-                Ok(status::Outcome::NotAsked(problem)) => failed(Err(problem)),
-                Err(error) => failed(Err(error)),
+                Ok(status::Outcome::NotAsked(problem)) => failed(&problem),
+                Err(error) => failed(&error),
             }
         }
         Command::Demo { engine, simulated } => {
-            log::to_stderr(LevelFilter::OFF);
             let request = demo::Request {
                 engine,
                 docker_host: std::env::var("DOCKER_HOST").ok(),
@@ -63,31 +65,42 @@ fn main() -> ExitCode {
                 out: Box::new(io::stdout()),
                 coloured: io::stdout().is_terminal(),
             };
-            match demo::run(request) {
-                Ok(outcome) => outcome.exit_code(),
-                Err(problem) => failed(Err(problem)),
-            }
+            logged(LevelFilter::OFF, || demo::run(request).map(demo::Outcome::exit_code))
         }
         Command::DemoPatient { mode } => match demo::patient::run(mode, &mut io::stdout().lock()) {
             Ok(code) => code,
-            Err(problem) => failed(Err(problem)),
+            Err(problem) => failed(&problem),
         },
     };
     ExitCode::from(code)
 }
 
-/// Says what failed, with its chain; exit code 2.
-fn failed<E: Error>(result: Result<(), E>) -> u8 {
-    let Err(error) = result else {
-        return 0;
+/// Runs with a log, and says through it what failed: its reader may stand still, and the process has to end all the same.
+fn logged<E: Error>(level: LevelFilter, run: impl FnOnce() -> Result<u8, E>) -> u8 {
+    let log = match log::to_stderr(level) {
+        Ok(log) => log,
+        Err(error) => return failed(&error),
     };
+    run().unwrap_or_else(|error| {
+        log.say(&chain(&error));
+        FAILED
+    })
+}
+
+/// Says what failed.
+fn failed(error: &dyn Error) -> u8 {
+    // Where stderr is gone there is nobody to tell.
+    drop(writeln!(io::stderr(), "{}", chain(error)));
+    FAILED
+}
+
+/// The error with its causes.
+fn chain(error: &dyn Error) -> String {
     let mut text = format!("defib: {error}");
     let mut source = error.source();
     while let Some(cause) = source {
         text += &format!(": {cause}");
         source = cause.source();
     }
-    // Where stderr is gone there is nobody to tell.
-    drop(writeln!(io::stderr(), "{text}"));
-    2
+    text
 }

@@ -185,10 +185,10 @@ fn read_config(request: &Request, host: &HostName) -> Result<Config, RunProblem>
         Some(path) => {
             let loaded = config::load(path, host).map_err(RunProblem::Config)?;
             if !loaded.warnings.is_empty() {
-                tracing::warn!(
-                    "the config has warnings:\n{}",
-                    loaded.warnings.render(Style::Plain).trim_end()
-                );
+                tracing::warn!("the config has warnings:");
+                for line in loaded.warnings.render(Style::Plain).trim_end().lines() {
+                    tracing::warn!("{line}");
+                }
             }
             loaded.config
         }
@@ -345,19 +345,41 @@ fn reload(
             Some(order)
         }
         Err(problem) => {
-            tracing::error!("the config was not taken; the one of before stays:\n{problem}");
+            tracing::error!("the config was not taken; the one of before stays:");
+            for line in problem.to_string().lines() {
+                tracing::error!("{line}");
+            }
             None
         }
     }
 }
 
-/// One stat a turn: the switch has to work at once.
+/// One stat a turn: the switch has to work at once. Whatever stands there under this name holds, also a link that leads
+/// nowhere. Where that can't be looked at, nothing is acted on: an order to hold must not end by an error, nor be missed
+/// because of one.
 fn hold_file(path: PathBuf) -> Box<dyn FnMut() -> bool + Send> {
-    // Where the path can't be looked at, the last answer stands: an order to hold must not end by an error.
-    let mut held = false;
+    let mut unseen: Option<String> = None;
     Box::new(move || {
-        held = path.try_exists().unwrap_or(held);
-        held
+        let problem = match path.symlink_metadata() {
+            Ok(_) => {
+                unseen = None;
+                return true;
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                unseen = None;
+                return false;
+            }
+            Err(error) => error.to_string(),
+        };
+        if unseen.as_ref() != Some(&problem) {
+            tracing::error!(
+                "it can't be seen whether {} exists: {problem}; nothing is acted on until it can, so give defib a runtime \
+                 directory that it may read",
+                path.display()
+            );
+            unseen = Some(problem);
+        }
+        true
     })
 }
 
@@ -385,4 +407,47 @@ fn seed(host: &HostName) -> u64 {
 fn end(workers: Runtime) {
     workers.shutdown_timeout(std::time::Duration::from_secs(1));
     tracing::info!("ended");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, os::unix::fs::symlink};
+
+    #[test]
+    fn whatever_stands_under_the_name_of_the_hold_file_holds() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(HOLD);
+        let mut held = hold_file(path.clone());
+        assert!(!held());
+        fs::write(&path, "").unwrap();
+        assert!(held());
+        fs::remove_file(&path).unwrap();
+        assert!(!held());
+        symlink(dir.path().join("nowhere"), &path).unwrap();
+        assert!(held(), "a link that leads nowhere");
+        fs::remove_file(&path).unwrap();
+        symlink(&path, &path).unwrap();
+        assert!(held(), "a link to itself");
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        assert!(held(), "a directory");
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_looked_into_holds_until_it_can() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = dir.path().join("run");
+        let mut held = hold_file(run.join(HOLD));
+        assert!(!held(), "no directory, no file");
+        // Root may read everything, but nobody can go through these.
+        fs::write(&run, "a file").unwrap();
+        assert!(held());
+        fs::remove_file(&run).unwrap();
+        symlink(&run, &run).unwrap();
+        assert!(held());
+        fs::remove_file(&run).unwrap();
+        fs::create_dir(&run).unwrap();
+        assert!(!held());
+    }
 }

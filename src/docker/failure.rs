@@ -2,7 +2,10 @@
 //! remedy. The texts of one cause are the same for every call, so that "logged when the text changes" logs it once.
 
 use super::connection::CallError;
-use crate::domain::observation::{ActOutcome, LookFailure};
+use crate::{
+    domain::observation::{ActOutcome, LookFailure},
+    redact,
+};
 use rustix::io::Errno;
 use std::{error::Error, io};
 
@@ -17,7 +20,8 @@ pub(super) fn of_look(error: &CallError, engine: &str, one: bool) -> LookFailure
         },
         CallError::Broken(cause) => LookFailure::Unreachable(broke(cause.as_ref(), engine)),
         CallError::TooLarge(_) | CallError::Garbled(_) | CallError::NoCommonApi(_) => {
-            LookFailure::Garbled(format!("{engine}: {error}"))
+            // What can't be decoded may be quoted in the error.
+            LookFailure::Garbled(format!("{engine}: {}", redact::text(&error.to_string())))
         }
         CallError::Status { status: 404, .. } if one => LookFailure::NoSuchContainer,
         CallError::Status { status: 403, message }
@@ -51,7 +55,8 @@ pub(super) fn of_act(error: &CallError, engine: &str) -> ActOutcome {
         | CallError::TooLarge(_)
         | CallError::Garbled(_)
         | CallError::NoCommonApi(_) => {
-            ActOutcome::Unreachable(format!("not sent to {engine}: {error}"))
+            let error = error.to_string();
+            ActOutcome::Unreachable(format!("not sent to {engine}: {}", redact::text(&error)))
         }
         CallError::Status { status, message } => {
             ActOutcome::Failed { status: *status, message: message.clone() }
@@ -108,7 +113,7 @@ fn broke(cause: &(dyn Error + 'static), engine: &str) -> String {
         text.push_str(&format!(": {deeper}"));
         source = deeper.source();
     }
-    text
+    redact::text(&text).into_owned()
 }
 
 fn refused(message: &str, engine: &str) -> String {

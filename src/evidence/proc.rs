@@ -8,7 +8,7 @@
 //! until as many rows as the network has sockets by the kernel's count.
 
 use super::port::EvidenceReader;
-use crate::{docker::port::Pending, domain::name::Instance, tasks};
+use crate::{docker::port::Pending, domain::name::Instance, redact, tasks};
 use std::{
     fs,
     io::{BufRead, BufReader},
@@ -54,7 +54,8 @@ fn first_thread(process: &Path) -> Option<String> {
     let name = fs::read_to_string(process.join("comm")).ok()?;
     let place =
         waits_in.map(|place| format!(", waiting in the kernel's {place}")).unwrap_or_default();
-    Some(format!("first process `{}`: state {state}{place}", name.trim()))
+    // A process may call itself what it likes.
+    Some(format!("first process `{}`: state {state}{place}", redact::text(name.trim())))
 }
 
 /// Listening sockets on which connections wait to be accepted.

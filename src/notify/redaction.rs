@@ -2,9 +2,11 @@
 //!
 //! A webhook's URL is a password, and servers like to repeat it: "Cannot POST /services/T0/B0/…". So what a sink or the
 //! network says is quoted only if no piece of the URL is in it, whatever was done to case, escapes and punctuation on the
-//! way. In doubt the quote is left out whole: a lost hint costs less than a leaked key.
+//! way. In doubt the quote is left out whole: a lost hint costs less than a leaked key. What is quoted loses other secrets by
+//! [`crate::redact`], as all text from outside does.
 
 use super::text::{cut, one_line};
+use crate::redact;
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 
@@ -58,6 +60,7 @@ impl Redaction {
         let leaks = self.pieces.iter().any(|piece| {
             bared.0.contains(piece.expose_secret()) || bared.1.contains(piece.expose_secret())
         });
+        let line = redact::text(&line);
         (!leaks && !line.is_empty()).then(|| cut(&line, LONGEST_QUOTE, |_| 1).into_owned())
     }
 }
@@ -102,6 +105,7 @@ mod tests {
     fn what_names_no_piece_of_the_url_is_quoted() {
         assert_eq!(redaction().quote("no such\nchannel").as_deref(), Some("no such ⏎ channel"));
         assert_eq!(redaction().quote(" \0 "), None);
+        assert_eq!(redaction().quote("token: abc").as_deref(), Some("token: [redacted]"));
     }
 
     #[test]

@@ -112,6 +112,12 @@ fn cleaned(text: &str) -> String {
     clean
 }
 
+/// Whether a character acts on what it is shown on, or hides: a control or line break of any kind, a turned direction, nothing
+/// to be seen. What is shown raw, as in the log, must escape these.
+pub fn acts_on_a_screen(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') || is_invisible(c)
+}
+
 /// What turns the direction of reading round, hides, or fills space without being seen. The joiner and the variation
 /// selectors stay: emoji are built with them.
 fn is_invisible(c: char) -> bool {

@@ -1,7 +1,8 @@
 //! The command line's side of the control socket.
 
 use super::{ANSWER_BYTES, Request, SOCKET, WITHIN};
-use crate::status::snapshot::Snapshot;
+use crate::{notify::text::one_line, status::snapshot::Snapshot};
+use serde::Deserialize;
 use std::{
     error::Error,
     fmt,
@@ -23,12 +24,29 @@ pub enum ClientProblem {
         /// Which socket.
         path: PathBuf,
     },
-    /// It did not answer, or not in time.
+    /// It did not answer in time.
+    Silent {
+        /// Which socket.
+        path: PathBuf,
+    },
+    /// It ended the connection without an answer, or in the middle of one.
+    HungUp {
+        /// Which socket.
+        path: PathBuf,
+    },
+    /// The connection broke in another way.
     NoAnswer {
         /// Which socket.
         path: PathBuf,
         /// Why.
         source: io::Error,
+    },
+    /// It answered that it can't.
+    Refused {
+        /// Which socket.
+        path: PathBuf,
+        /// What it said, for people.
+        why: String,
     },
     /// It answered something else.
     NotUnderstood {
@@ -52,8 +70,23 @@ impl fmt::Display for ClientProblem {
                     path.display()
                 )
             }
+            Self::Silent { path } => write!(
+                f,
+                "the daemon at {} gives no answer within {} s: it is busy or hangs; try again, and see its log",
+                path.display(),
+                WITHIN.as_secs()
+            ),
+            Self::HungUp { path } => write!(
+                f,
+                "the daemon at {} closed the connection without a whole answer: it is ending, or did just now; try again, \
+                 and see its log",
+                path.display()
+            ),
             Self::NoAnswer { path, .. } => {
                 write!(f, "the daemon at {} does not answer; see its log", path.display())
+            }
+            Self::Refused { path, why } => {
+                write!(f, "the daemon at {} answers: {why}", path.display())
             }
             Self::NotUnderstood { answer } => {
                 write!(
@@ -69,7 +102,12 @@ impl Error for ClientProblem {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::NoAnswer { source, .. } => Some(source),
-            Self::NotRunning { .. } | Self::Denied { .. } | Self::NotUnderstood { .. } => None,
+            Self::NotRunning { .. }
+            | Self::Denied { .. }
+            | Self::Silent { .. }
+            | Self::HungUp { .. }
+            | Self::Refused { .. }
+            | Self::NotUnderstood { .. } => None,
         }
     }
 }
@@ -79,26 +117,116 @@ impl Error for ClientProblem {
 /// # Errors
 /// See [`ClientProblem`].
 pub fn status(dir: &Path) -> Result<Snapshot, ClientProblem> {
+    use io::ErrorKind;
     let path = dir.join(SOCKET);
-    let answer = exchange(&path).map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-            ClientProblem::NotRunning { path: path.clone() }
+    let answer = match exchange(&path) {
+        Ok(answer) => answer,
+        Err(source) => {
+            return Err(match source.kind() {
+                ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
+                    ClientProblem::NotRunning { path }
+                }
+                ErrorKind::PermissionDenied => ClientProblem::Denied { path },
+                ErrorKind::WouldBlock | ErrorKind::TimedOut => ClientProblem::Silent { path },
+                ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
+                    ClientProblem::HungUp { path }
+                }
+                _ => ClientProblem::NoAnswer { path, source },
+            });
         }
-        io::ErrorKind::PermissionDenied => ClientProblem::Denied { path: path.clone() },
-        _ => ClientProblem::NoAnswer { path: path.clone(), source },
-    })?;
-    serde_json::from_str(&answer)
-        .map_err(|_| ClientProblem::NotUnderstood { answer: answer.chars().take(200).collect() })
+    };
+    if let Ok(snapshot) = serde_json::from_slice(&answer) {
+        return Ok(snapshot);
+    }
+    if let Ok(Refusal { error }) = serde_json::from_slice(&answer) {
+        return Err(ClientProblem::Refused { path, why: one_line(&error) });
+    }
+    // An answer is a line; one that has no end broke off, unless it was longer than is read.
+    if !answer.ends_with(b"\n") && u64::try_from(answer.len()).is_ok_and(|read| read < ANSWER_BYTES)
+    {
+        return Err(ClientProblem::HungUp { path });
+    }
+    let answer = one_line(&String::from_utf8_lossy(&answer));
+    Err(ClientProblem::NotUnderstood { answer: answer.chars().take(200).collect() })
 }
 
-fn exchange(path: &Path) -> io::Result<String> {
+/// What a daemon says in the place of an answer.
+#[derive(Deserialize)]
+struct Refusal {
+    error: String,
+}
+
+fn exchange(path: &Path) -> io::Result<Vec<u8>> {
     let mut stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(WITHIN))?;
     stream.set_write_timeout(Some(WITHIN))?;
     let mut request = serde_json::to_vec(&Request::Status).map_err(io::Error::other)?;
     request.push(b'\n');
     stream.write_all(&request)?;
-    let mut answer = String::new();
-    BufReader::new(stream.take(ANSWER_BYTES)).read_line(&mut answer)?;
+    let mut answer = Vec::new();
+    BufReader::new(stream.take(ANSWER_BYTES)).read_until(b'\n', &mut answer)?;
     Ok(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tasks;
+    use std::os::unix::net::UnixListener;
+
+    /// What is said of a daemon that reads the request and answers so.
+    fn said_of(answer: &[u8]) -> String {
+        let dir = tempfile::tempdir().unwrap();
+        let listener = UnixListener::bind(dir.path().join(SOCKET)).unwrap();
+        let answer = answer.to_owned();
+        let daemon = tasks::thread("daemon", move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.set_read_timeout(Some(WITHIN)).unwrap();
+            let mut request = String::new();
+            BufReader::new(stream.try_clone().unwrap()).read_line(&mut request).unwrap();
+            stream.write_all(&answer).unwrap();
+        });
+        let problem = status(dir.path()).unwrap_err();
+        daemon.unwrap().join().unwrap();
+        let text = problem.to_string();
+        text.replace(&dir.path().display().to_string(), "DIR")
+    }
+
+    #[test]
+    fn a_daemon_that_hangs_up_is_told_as_that() {
+        for answer in [&b""[..], b"{\"host\":\"a\",", b"{\"error\":\"the da"] {
+            assert_eq!(
+                said_of(answer),
+                "the daemon at DIR/control.sock closed the connection without a whole answer: it is ending, or did just \
+                 now; try again, and see its log"
+            );
+        }
+    }
+
+    #[test]
+    fn what_the_daemon_says_in_the_place_of_an_answer_is_said() {
+        assert_eq!(
+            said_of(b"{\"error\":\"the daemon is busy or ending; try again\"}\n"),
+            "the daemon at DIR/control.sock answers: the daemon is busy or ending; try again"
+        );
+    }
+
+    #[test]
+    fn another_answer_is_of_another_version() {
+        for answer in [&b"{\"new\":1}\n"[..], b"\n", b"\xff\x1b[2J\n"] {
+            let said = said_of(answer);
+            assert!(said.contains("is it of another version?"), "{said}");
+            assert!(!said.contains('\u{1b}'), "{said}");
+        }
+    }
+
+    #[test]
+    fn no_daemon_is_told_as_that() {
+        let dir = tempfile::tempdir().unwrap();
+        let problem = status(dir.path()).unwrap_err();
+        assert!(matches!(problem, ClientProblem::NotRunning { .. }), "{problem:?}");
+        drop(UnixListener::bind(dir.path().join(SOCKET)).unwrap());
+        let problem = status(dir.path()).unwrap_err();
+        assert!(matches!(problem, ClientProblem::NotRunning { .. }), "{problem:?}");
+    }
 }

@@ -1,4 +1,8 @@
 //! The daemon's side of the control socket.
+//!
+//! A socket whose name is gone is open and reaches nobody: somebody cleared the runtime directory, or a second daemon's end
+//! took it along. So its name is looked at now and then, and made anew where it is missing; where that can't be done, it is
+//! said once. What somebody else put in its place is left alone.
 
 use super::{REQUEST_BYTES, Request, SOCKET, WITHIN};
 use crate::{daemon::Order, status::snapshot::Snapshot, tasks::Tasks};
@@ -9,18 +13,23 @@ use rustix::{
 use std::{
     error::Error,
     fmt, io,
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{UnixListener, UnixStream},
     sync::{Semaphore, mpsc, oneshot},
+    time::MissedTickBehavior,
 };
 
 /// Connections at a time: more people than ever type at one host.
 const CONNECTIONS: usize = 16;
+
+/// Between two looks at the socket's name: `defib status` works again within the time that it takes to look why not.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 /// Why the socket could not be opened. The daemon goes on without it.
 #[derive(Debug)]
@@ -86,48 +95,123 @@ pub fn serve(
     orders: mpsc::Sender<Order>,
     tasks: &Tasks,
 ) -> Result<(), SocketProblem> {
-    let path = dir.join(SOCKET);
-    let problem = |source| SocketProblem::Unusable { path: path.clone(), source };
-    std::fs::create_dir_all(dir).map_err(problem)?;
-    match connect_to(&path) {
-        // A full queue is somebody's too.
-        Ok(()) | Err(Errno::AGAIN) => {
-            return Err(SocketProblem::Taken { path, source: Errno::ADDRINUSE.into() });
-        }
-        Err(Errno::NOENT) => {}
-        Err(Errno::CONNREFUSED) => std::fs::remove_file(&path).map_err(problem)?,
-        Err(other) => return Err(problem(other.into())),
-    }
-    let listener = UnixListener::bind(&path).map_err(problem)?;
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o660)).map_err(problem)?;
+    let socket = Socket::open(dir)?;
     let accepting = tasks.clone();
-    tasks.spawn("control socket", async move {
-        let slots = Arc::new(Semaphore::new(CONNECTIONS));
-        let host: Arc<str> = host.into();
-        // Ends with the daemon, which never closes the semaphore.
-        while let Ok(slot) = Arc::clone(&slots).acquire_owned().await {
-            match listener.accept().await {
-                Ok((stream, _)) => {
-                    let (orders, host) = (orders.clone(), Arc::clone(&host));
-                    accepting.spawn("control connection", async move {
-                        match tokio::time::timeout(WITHIN, answer(stream, &orders, &host)).await {
-                            Ok(Ok(())) => {}
-                            Ok(Err(error)) => {
-                                tracing::debug!("a control connection broke: {error}")
-                            }
-                            Err(_) => tracing::debug!("a control connection took too long"),
+    tasks.spawn("control socket", accept(socket, host.into(), orders, accepting));
+    Ok(())
+}
+
+async fn accept(mut socket: Socket, host: Arc<str>, orders: mpsc::Sender<Order>, tasks: Tasks) {
+    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut looks = tokio::time::interval(LOOK_AGAIN);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    // Ends with the daemon, which never closes the semaphore.
+    while let Ok(slot) = Arc::clone(&slots).acquire_owned().await {
+        let accepted = loop {
+            tokio::select! {
+                biased;
+                accepted = socket.listener.accept() => break accepted,
+                _ = looks.tick() => socket.look_after(),
+            }
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let (orders, host) = (orders.clone(), Arc::clone(&host));
+                tasks.spawn("control connection", async move {
+                    match tokio::time::timeout(WITHIN, answer(stream, &orders, &host)).await {
+                        Ok(Ok(())) => {}
+                        Ok(Err(error)) => {
+                            tracing::debug!("a control connection broke: {error}")
                         }
-                        drop(slot);
-                    });
-                }
-                Err(error) => {
-                    tracing::warn!("the control socket could not accept: {error}; trying again");
-                    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-                }
+                        Err(_) => tracing::debug!("a control connection took too long"),
+                    }
+                    drop(slot);
+                });
+            }
+            Err(error) => {
+                tracing::warn!("the control socket could not accept: {error}; trying again");
+                tokio::time::sleep(Duration::from_secs(1)).await;
             }
         }
-    });
-    Ok(())
+    }
+}
+
+/// The socket that is listened on, and which file its name stood for when it was made.
+struct Socket {
+    dir: PathBuf,
+    listener: UnixListener,
+    file: (u64, u64),
+    /// Why its name is missing and could not be made anew, as said in the log.
+    said: Option<String>,
+}
+
+impl Socket {
+    fn open(dir: &Path) -> Result<Self, SocketProblem> {
+        let path = dir.join(SOCKET);
+        let problem = |source| SocketProblem::Unusable { path: path.clone(), source };
+        std::fs::create_dir_all(dir).map_err(problem)?;
+        match connect_to(&path) {
+            // A full queue is somebody's too.
+            Ok(()) | Err(Errno::AGAIN) => {
+                return Err(SocketProblem::Taken { path, source: Errno::ADDRINUSE.into() });
+            }
+            Err(Errno::NOENT) => {}
+            Err(Errno::CONNREFUSED) => std::fs::remove_file(&path).map_err(problem)?,
+            Err(other) => return Err(problem(other.into())),
+        }
+        let listener = UnixListener::bind(&path).map_err(problem)?;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o660)).map_err(problem)?;
+        let file = file(&path).map_err(problem)?;
+        Ok(Self { dir: dir.to_owned(), listener, file, said: None })
+    }
+
+    /// Makes the socket anew where its name is gone, or stands for something else that nobody listens on.
+    fn look_after(&mut self) {
+        let path = self.dir.join(SOCKET);
+        match file(&path) {
+            Ok(found) if found == self.file => self.said = None,
+            // Of a name that can't be looked at nothing is known; the listener may well be reached.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                self.say(format!(
+                    "the control socket {} can't be looked at: {error}",
+                    path.display()
+                ));
+            }
+            Ok(_) | Err(_) => match Self::open(&self.dir) {
+                Ok(anew) => {
+                    tracing::warn!(
+                        "the control socket {} was removed or replaced while this daemon ran; it is made anew, and \
+                         `defib status` works again",
+                        path.display()
+                    );
+                    *self = anew;
+                }
+                Err(problem) => {
+                    let cause = problem.cause();
+                    self.say(format!(
+                        "{problem}: {cause}; it was removed or replaced while this daemon ran"
+                    ));
+                }
+            },
+        }
+    }
+
+    /// Once, until something changes.
+    fn say(&mut self, problem: String) {
+        if self.said.as_ref() != Some(&problem) {
+            tracing::error!(
+                "{problem}; trying again every {} s; make its directory one that defib may write, or start defib again",
+                LOOK_AGAIN.as_secs()
+            );
+            self.said = Some(problem);
+        }
+    }
+}
+
+/// Which file a name stands for.
+fn file(path: &Path) -> io::Result<(u64, u64)> {
+    let file = path.symlink_metadata()?;
+    Ok((file.dev(), file.ino()))
 }
 
 /// Connects and hangs up. Without waiting: somebody who hangs must not keep us from starting.
@@ -208,5 +292,50 @@ mod tests {
         assert!(path.exists());
         served(dir.path()).unwrap();
         assert_eq!(connect_to(&path), Ok(()));
+    }
+
+    #[tokio::test]
+    async fn a_socket_whose_directory_was_removed_is_made_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = dir.path().join("run");
+        let mut socket = Socket::open(&run).unwrap();
+        socket.look_after();
+        std::fs::remove_dir_all(&run).unwrap();
+        assert_eq!(connect_to(&run.join(SOCKET)), Err(Errno::NOENT));
+        socket.look_after();
+        assert_eq!(connect_to(&run.join(SOCKET)), Ok(()));
+        let (connection, _) = socket.listener.accept().await.unwrap();
+        drop(connection);
+    }
+
+    #[tokio::test]
+    async fn a_socket_that_cannot_be_made_anew_is_told_of_once_and_made_when_it_can() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = dir.path().join("run");
+        let mut socket = Socket::open(&run).unwrap();
+        std::fs::remove_dir_all(&run).unwrap();
+        std::fs::write(&run, "in its place").unwrap();
+        socket.look_after();
+        let said = socket.said.clone().unwrap();
+        assert!(said.contains("control.sock can't be looked at: "), "{said}");
+        socket.look_after();
+        assert_eq!(socket.said, Some(said));
+        std::fs::remove_file(&run).unwrap();
+        socket.look_after();
+        assert_eq!((connect_to(&run.join(SOCKET)), &socket.said), (Ok(()), &None));
+    }
+
+    #[tokio::test]
+    async fn another_daemon_that_took_the_name_keeps_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(SOCKET);
+        let mut socket = Socket::open(dir.path()).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let other = Somebody::bind(&path).unwrap();
+        socket.look_after();
+        assert!(socket.said.as_ref().unwrap().starts_with("another daemon answers"));
+        drop(other);
+        socket.look_after();
+        assert_eq!((connect_to(&path), &socket.said), (Ok(()), &None));
     }
 }

@@ -220,6 +220,23 @@ mod tests {
     }
 
     #[test]
+    fn what_a_check_prints_of_secrets_is_hidden_and_what_it_shows_is_not_changed() {
+        let health = read_health(
+            r#"{"Status":"unhealthy","FailingStreak":1,"Log":[{"Start":"2024-01-01T09:00:00Z","ExitCode":-1,
+                "Output":"Health check exceeded timeout (3s): password=hunter2 postgres://a:hunter2@db {\"token\":\"hunter2\"}"}]}"#,
+        )
+        .unwrap();
+        let entry = &health.log[0];
+        assert_eq!(entry.result, HealthResult::Failed);
+        assert!(!entry.output.contains("hunter2"), "{}", entry.output);
+        assert!(
+            entry.output.starts_with(
+                "Health check exceeded timeout (3s): password=[redacted] postgres://a:["
+            )
+        );
+    }
+
+    #[test]
     fn odd_entries_cost_themselves() {
         let health = read_health(
             r#"{"Status":"healthy","FailingStreak":-4,"Log":[null,7,"x",{},{"Start":"never"},

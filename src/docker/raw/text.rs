@@ -1,17 +1,19 @@
-//! Text from outside: valid, without control characters, no longer than wanted.
+//! Text from outside: valid, without secrets, without control characters, no longer than wanted.
 //!
-//! What a healthcheck prints, or an engine says, ends in logs, journals and messages. Terminal escapes and characters that
-//! turn the direction of writing are replaced here once; what a sink must escape for itself stays the sink's work.
+//! What a healthcheck prints, or an engine says, ends in logs, journals and messages. Secrets are hidden here once
+//! ([`crate::redact`]), before anything is cut in two; terminal escapes and characters that turn the direction of writing are
+//! replaced; what a sink must escape for itself stays the sink's work.
 
+use crate::redact;
 use serde::Deserialize;
 
 /// Longest message of an engine that is kept.
 const LONGEST_MESSAGE: usize = 500;
 
-/// Cleans `text` and keeps at most `limit` bytes of it, cut between characters. Newlines and tabs stay.
+/// Cleans `text`, hides its secrets and keeps at most `limit` bytes of it, cut between characters. Newlines and tabs stay.
 pub(in crate::docker) fn cleaned(text: &str, limit: usize) -> String {
     let mut kept = String::with_capacity(text.len().min(limit));
-    for character in text.chars() {
+    for character in redact::beginning(text, limit).chars() {
         let character = match character {
             '\n' | '\t' => character,
             '\r' => continue,
@@ -51,6 +53,16 @@ mod tests {
         assert_eq!(cleaned("aé€", 5), "aé");
         assert_eq!(cleaned("aé€", 6), "aé€");
         assert_eq!(cleaned("€", 2), "");
+    }
+
+    #[test]
+    fn a_secret_is_hidden_before_it_is_cut() {
+        assert_eq!(cleaned("password=hunter2 x", 99), "password=[redacted] x");
+        assert_eq!(cleaned("a postgres://app:hunter2@db", 20), "a postgres://app:[re");
+        assert_eq!(
+            error_message(br#"{"message":"pull of https://u:hunter2@hub/x denied"}"#),
+            "pull of https://u:[redacted]@hub/x denied"
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use super::wire::Sight;
 use crate::{
     domain::observation::{Phase, ProbeOutcome},
+    redact,
     resolve::ResolveFailure,
 };
 use rustix::io::Errno;
@@ -101,7 +102,7 @@ fn words(fault: &hyper::Error) -> String {
         text.push_str(&next.to_string());
         cause = next.source();
     }
-    text
+    redact::text(&text).into_owned()
 }
 
 #[cfg(test)]

@@ -1,0 +1,172 @@
+use super::*;
+use crate::{
+    cli::log,
+    domain::{
+        message::IncidentKind,
+        moment::{AwakeMs, BootId, BootMs, Stamp, WallMs},
+        name::{AttemptId, ContainerId, IncidentId, ReplicaName, ServiceName, SinkName},
+        observation::{Listed, Listing},
+        telling::incident::IncidentKey,
+    },
+    notify::text::acts_on_a_screen,
+};
+use std::{
+    collections::BTreeMap,
+    io,
+    sync::{Arc, Mutex},
+};
+use tracing_subscriber::EnvFilter;
+
+const NOW: Moment = Moment { awake: AwakeMs(1), boot: BootMs(1), wall: WallMs(1) };
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What is logged meanwhile, as `defib run` writes it, without its times.
+fn logged(happens: impl FnOnce()) -> Vec<String> {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = log::subscriber(EnvFilter::new("debug"), false, move || writer.clone());
+    tracing::subscriber::with_default(subscriber, happens);
+    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let untimed =
+        |line: &str| line.split_once("Z ").unwrap_or_else(|| panic!("{line}")).1.trim().to_owned();
+    text.split_terminator('\n').map(untimed).collect()
+}
+
+fn observed(observations: Vec<Observation>) -> Vec<String> {
+    logged(|| {
+        let mut chronicle = Chronicle::new(None);
+        for observation in observations {
+            chronicle.observed(NOW, &observation);
+        }
+    })
+}
+
+fn decided(name: &str, decision: Decision) -> Vec<String> {
+    let record = DecisionRecord {
+        at: Stamp { boot_id: BootId("b".into()), moment: NOW },
+        service: Some(ServiceName::new(name)),
+        replica: Some(ReplicaName::new(name)),
+        decision,
+    };
+    logged(|| say(&record))
+}
+
+#[test]
+fn containers_that_cannot_be_read_are_logged_when_their_number_changes() {
+    let listing =
+        |undecodable| Observation::Listed(Listing { containers: Vec::new(), undecodable });
+    let told = observed([0, 2, 2, 0, 0, 1].map(listing).to_vec());
+    assert!(told.len() == 2 && told.iter().all(|line| line.contains("can't be read")), "{told:?}");
+    assert!(told[0].ends_with("containers=2") && told[1].ends_with("containers=1"), "{told:?}");
+}
+
+#[test]
+fn no_text_from_outside_begins_a_line_or_acts_in_one() {
+    for hostile in [
+        "web\n2026-11-30T10:00:00.000000Z ERROR page: forged",
+        "web\r\nforged",
+        "web\rforged",
+        "web\u{1b}[2K\u{1b}]0;forged\u{7}",
+        "web\u{9b}2J",
+        "web\u{202e}degrof",
+        "web\u{2028}forged\u{2029}\u{85}forged",
+        "web\u{200b}\0",
+    ] {
+        let (text, attempt) = (|| hostile.to_owned(), AttemptId(1));
+        let key =
+            IncidentKey { service: Some(ServiceName::new(hostile)), kind: IncidentKind::Unhealthy };
+        let sink = SinkName::new(hostile);
+        let decisions = [
+            Decision::TroubleBegan { shows: text() },
+            Decision::TroubleOver,
+            Decision::Held(Hold::Touched(text())),
+            Decision::Ended(attempt, Ending::NotCured(text())),
+            Decision::Ended(attempt, Ending::Refused(text())),
+            Decision::Ended(attempt, Ending::NotOurs(text())),
+            Decision::BrakeReleased(text()),
+            Decision::Opened(IncidentId(1), key.clone(), Severity::Page),
+            Decision::Opened(IncidentId(1), key, Severity::Notice),
+            Decision::Undeliverable(sink, IncidentId(1), text()),
+        ];
+        let row = Listed {
+            id: ContainerId::new("c"),
+            name: text(),
+            image: text(),
+            state: ContainerState::Unknown(text()),
+            labels: BTreeMap::new(),
+        };
+        let observations = [
+            Observation::ListFailed { full: true, failure: LookFailure::Unreachable(text()) },
+            Observation::EventsLost(LookFailure::Engine { status: 500, message: text() }),
+            Observation::Refused { seq: crate::domain::name::Seq(1), reason: text() },
+            Observation::MemoryLost(text()),
+            Observation::Listed(Listing { containers: vec![row], undecodable: 0 }),
+        ];
+        let said = decisions.into_iter().map(|decision| (1, decided(hostile, decision))).chain(
+            observations.into_iter().map(|seen| {
+                // A list also says that the engine answers again, where it did not.
+                (1, observed(vec![seen]))
+            }),
+        );
+        for (lines, told) in said {
+            assert_eq!(told.len(), lines, "{told:?}");
+            assert!(!told[0].contains(acts_on_a_screen), "{told:?}");
+        }
+    }
+}
+
+#[test]
+fn what_acts_is_shown_escaped_and_quotes_read_plainly() {
+    let told = decided(
+        "web\n\u{202e}",
+        Decision::TroubleBegan { shows: r#"Docker's "check" said ünïcode"#.to_owned() },
+    );
+    assert_eq!(
+        told,
+        [
+            r#"WARN web\n\u{202e} is unhealthy: Docker's "check" said ünïcode service="web\n\u{202e}""#
+        ]
+    );
+}
+
+#[test]
+fn a_stream_on_which_nothing_came_is_opened_anew_without_a_warning() {
+    let idle = || Observation::EventsLost(LookFailure::TimedOut(Duration::from_secs(600)));
+    let told = observed(vec![
+        Observation::EventsOpened,
+        idle(),
+        Observation::EventsOpened,
+        idle(),
+        Observation::EventsOpened,
+    ]);
+    assert_eq!(told, ["DEBUG nothing came by the event stream for 10m; opening it anew"; 2]);
+}
+
+#[test]
+fn a_stream_that_was_cut_or_cannot_be_opened_is_warned_of_once() {
+    let lost = |failure| Observation::EventsLost(failure);
+    let no_answer = || lost(LookFailure::TimedOut(Duration::from_secs(10)));
+    let told = observed(vec![
+        Observation::EventsOpened,
+        lost(LookFailure::TimedOut(Duration::from_secs(600))),
+        no_answer(),
+        no_answer(),
+        Observation::EventsOpened,
+        lost(LookFailure::Unreachable("the engine closed its event stream".to_owned())),
+    ]);
+    let levels: Vec<&str> = told.iter().map(|line| line.split_once(' ').unwrap().0).collect();
+    assert_eq!(levels, ["DEBUG", "WARN", "INFO", "WARN"], "{told:?}");
+    assert!(told[1].contains("no answer within 10s"), "{told:?}");
+}

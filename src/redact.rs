@@ -1,0 +1,415 @@
+//! Takes secrets out of running text (P7).
+//!
+//! What a healthcheck prints, an engine answers or a server says goes to logs, messages, the status, the store and the
+//! journal, and people let their checks print whole connection strings. So text from outside is redacted once, where it
+//! comes in, by the adapters; behind them nothing has to remember it. The journal asks a second time, field by field, since
+//! it also knows the names of fields.
+//!
+//! A secret is known by the name in front of it (`password=…`, `"token": "…"`, `Authorization: Basic …`, `--password …`), by
+//! its place in a URL, or by a form that nothing else has. In doubt it is hidden: a lost hint costs less than a leaked key.
+//! But what is hidden without need makes a page useless, so a name counts only by its end (`tokenizer: ready` stays), and
+//! everyday answers are no secrets (`token: expired` stays).
+//!
+//! One pass from left to right; what is looked at ahead is either hidden, and so passed, or bounded: text that was made to be
+//! slow costs no more than other text. What it can't know is a secret that is neither named nor formed like one.
+
+mod words;
+
+use std::borrow::Cow;
+use words::{is_own_word, is_set_by_tight_colon, is_worth_hiding, name};
+
+pub use words::{is_secret_field, is_secret_name};
+
+/// What stands in the place of a secret.
+pub const HIDDEN: &str = "[redacted]";
+
+/// What comes before the secret itself behind `Authorization:`.
+const SCHEMES: &[&str] = &["basic ", "bearer ", "token ", "apikey ", "negotiate ", "ntlm "];
+
+/// Schemes with several values, each of which may be a secret.
+const LONG_SCHEMES: &[&str] = &["digest ", "aws4-", "hmac ", "signature "];
+
+/// How secrets begin that say so themselves, and how much must follow.
+const FORMS: &[(&str, usize)] = &[
+    ("AKIA", 16),
+    ("ASIA", 16),
+    ("ghp_", 20),
+    ("gho_", 20),
+    ("ghs_", 20),
+    ("ghu_", 20),
+    ("ghr_", 20),
+    ("github_pat_", 20),
+    ("glpat-", 16),
+    ("xoxb-", 10),
+    ("xoxp-", 10),
+    ("xoxa-", 10),
+    ("xapp-", 10),
+    ("sk_live_", 10),
+    ("sk_test_", 10),
+    ("rk_live_", 10),
+    ("eyJ", 30),
+];
+
+/// Webhooks whose path is their password.
+const SECRET_PATHS: &[&str] =
+    &["hooks.slack.com/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/"];
+
+/// A longer user part of a URL is a token.
+const LONGEST_USER: usize = 16;
+
+/// How far ahead the end of what may be no secret is looked for.
+const LOOK_AHEAD: usize = 1024;
+
+/// The text without its secrets.
+pub fn text(text: &str) -> Cow<'_, str> {
+    let (mut clean, mut done) = (String::new(), 0);
+    let mut words = Words { text, at: 0, line_end: 0 };
+    while let Some(word) = words.next() {
+        let Some((from, to)) = word.secret(done).filter(|(from, to)| *from >= done && from < to)
+        else {
+            continue;
+        };
+        clean.push_str(text.get(done..from).unwrap_or_default());
+        clean.push_str(HIDDEN);
+        done = to;
+        words.at = words.at.max(to);
+    }
+    if done == 0 {
+        return Cow::Borrowed(text);
+    }
+    clean.push_str(text.get(done..).unwrap_or_default());
+    Cow::Owned(clean)
+}
+
+/// The text without its secrets, for a place that will keep at most `limit` bytes of it: what is far behind that is not even
+/// looked at. Ends between words where it can, since the beginning of a secret can't be told for one.
+pub fn beginning(whole: &str, limit: usize) -> Cow<'_, str> {
+    let most = limit.saturating_mul(4);
+    if whole.len() <= most {
+        return text(whole);
+    }
+    let cut = whole.get(..whole.floor_char_boundary(most)).unwrap_or_default();
+    let last = cut.ceil_char_boundary(cut.len().saturating_sub(LOOK_AHEAD));
+    let blank = cut.get(last..).and_then(|end| end.rfind(char::is_whitespace));
+    text(blank.and_then(|at| cut.get(..last + at)).unwrap_or(cut))
+}
+
+/// The runs of letters, digits and what joins them in names.
+struct Words<'a> {
+    text: &'a str,
+    at: usize,
+    /// Found once a line, and not once a word.
+    line_end: usize,
+}
+
+/// One run.
+struct Word<'a> {
+    text: &'a str,
+    from: usize,
+    to: usize,
+    line_end: usize,
+}
+
+fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)
+}
+
+impl<'a> Words<'a> {
+    fn next(&mut self) -> Option<Word<'a>> {
+        let rest = self.text.as_bytes().get(self.at..)?;
+        let from = self.at + rest.iter().position(|byte| is_of_name(*byte))?;
+        let run = self.text.as_bytes().get(from..)?;
+        let to = from + run.iter().position(|byte| !is_of_name(*byte)).unwrap_or(run.len());
+        self.at = to;
+        if self.line_end < to {
+            let rest = self.text.get(to..).unwrap_or_default();
+            self.line_end = to + rest.find('\n').unwrap_or(rest.len());
+        }
+        Some(Word { text: self.text, from, to, line_end: self.line_end })
+    }
+}
+
+/// Where a secret begins and ends.
+type Place = (usize, usize);
+
+impl<'a> Word<'a> {
+    /// The secret that this word is or names, in what is not hidden yet.
+    fn secret(&self, done: usize) -> Option<Place> {
+        let word = self.text.get(self.from..self.to)?;
+        self.formed(word)
+            .or_else(|| self.in_url())
+            .or_else(|| self.in_escaped_url())
+            .or_else(|| self.before_driver(word, done))
+            .or_else(|| self.private_key(word))
+            .or_else(|| self.named(word))
+            .or_else(|| self.behind_flag(word))
+            .or_else(|| self.behind_scheme(word))
+    }
+
+    fn behind(&self) -> &'a str {
+        self.text.get(self.to..).unwrap_or_default()
+    }
+
+    fn before(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.from.checked_sub(1)?).copied()
+    }
+
+    /// `AKIA…`, `ghp_…`.
+    fn formed(&self, word: &str) -> Option<Place> {
+        let is_formed = |(begin, more): &(&str, usize)| {
+            word.strip_prefix(*begin).is_some_and(|rest| rest.len() >= *more)
+        };
+        FORMS.iter().any(is_formed).then_some((self.from, self.to))
+    }
+
+    /// `user:password` in `scheme://user:password@host`, where the password may hold anything but blanks and quotes.
+    fn in_url(&self) -> Option<Place> {
+        let rest = self.behind().strip_prefix("://")?;
+        let from = self.to + "://".len();
+        let lower = window(rest).to_ascii_lowercase();
+        if let Some(path) = SECRET_PATHS.iter().find(|path| lower.starts_with(**path)) {
+            let from = from + path.len();
+            return Some((from, self.text.len() - until(self.text.get(from..)?, ends_url).len()));
+        }
+        let url = until_end(window(rest), ends_url);
+        let at = url.rfind('@')?;
+        let authority = url.get(..url.find(['/', '?', '#']).unwrap_or(url.len()))?;
+        let Some(colon) = url.get(..at)?.find(':') else {
+            let user = authority.rfind('@')?;
+            return (user >= LONGEST_USER).then_some((from, from + user));
+        };
+        let in_authority = authority.rfind('@');
+        let port = authority.get(colon + 1..).unwrap_or_default();
+        // `http://db:5432/a@b` has a port, and no password with a slash in it.
+        let has_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+        match in_authority {
+            Some(at) => (colon < at).then_some((from + colon + 1, from + at)),
+            None if has_port || colon >= authority.len() || authority.starts_with('[') => None,
+            None => Some((from + colon + 1, from + at)),
+        }
+    }
+
+    /// The same where the URL is itself escaped, as a part of another.
+    fn in_escaped_url(&self) -> Option<Place> {
+        const SIGN: usize = "%3A%2F%2F".len();
+        let sign = self.behind().get(..SIGN)?;
+        if !sign.eq_ignore_ascii_case("%3A%2F%2F") {
+            return None;
+        }
+        let from = self.to + SIGN;
+        let rest = self.text.get(from..)?;
+        let url = until_end(window(rest), |c| ends_url(c) || c == '&').to_ascii_lowercase();
+        let at = url.rfind("%40").or_else(|| url.rfind('@'))?;
+        let user = url.get(..at)?;
+        let colon = match user.find("%3a") {
+            Some(colon) => colon + "%3a".len(),
+            None => user.find(':')? + 1,
+        };
+        Some((from + colon, from + at))
+    }
+
+    /// `user:password@tcp(host)`, as some drivers write it.
+    fn before_driver(&self, word: &str, done: usize) -> Option<Place> {
+        let is_driver = ["tcp", "unix", "tcp6"].contains(&word) && self.behind().starts_with('(');
+        if !is_driver || self.before() != Some(b'@') {
+            return None;
+        }
+        let at = self.from - 1;
+        let mut begin = at.saturating_sub(LOOK_AHEAD).max(done);
+        begin = self.text.ceil_char_boundary(begin);
+        let head = self.text.get(begin..at)?;
+        let word = head.rfind(ends_url).map_or(0, |end| end + 1);
+        let head = head.get(word..).unwrap_or_default();
+        Some((at - head.len() + head.find(':')? + 1, at))
+    }
+
+    /// `-----BEGIN RSA PRIVATE KEY-----` and what follows.
+    fn private_key(&self, word: &str) -> Option<Place> {
+        let title = window(self.behind()).split("-----").next()?;
+        if word != "-----BEGIN" || !title.ends_with("PRIVATE KEY") {
+            return None;
+        }
+        let from = self.to + title.len() + "-----".len();
+        let key = self.text.get(from..)?;
+        Some((from, from + key.find("-----END").unwrap_or(key.len())))
+    }
+
+    /// The value behind `name=`, `name: `, `"name":`, `<name>`.
+    fn named(&self, word: &str) -> Option<Place> {
+        let name = name(word);
+        let is_secret = words::is_secret(&name);
+        if !is_secret && !words::is_secret_if_set(&name) {
+            return None;
+        }
+        let behind = self.behind();
+        if self.before() == Some(b'<') && is_secret && behind.starts_with('>') {
+            let from = self.to + 1;
+            let value = until_end(self.text.get(from..)?, |c| c == '<');
+            return is_worth_hiding(value).then_some((from, from + value.len()));
+        }
+        let sign =
+            behind.trim_start_matches(['"', '\'', '\\', '`', ']']).trim_start_matches([' ', '\t']);
+        let set = sign.strip_prefix('=').or_else(|| sign.strip_prefix("%3D"));
+        let is_set = set.is_some();
+        let value = set.or_else(|| sign.strip_prefix(':'))?;
+        // `/etc/passwd: permission denied` is about a file.
+        let is_named = if is_set {
+            is_secret || is_own_word(word)
+        } else {
+            is_secret && self.before() != Some(b'/')
+        };
+        if !is_named {
+            return None;
+        }
+        let value = value.trim_start_matches(['=', '>']);
+        // Between a name that was quoted and its value nothing has to stand.
+        let is_tight =
+            behind.starts_with([':', ' ']) && value.starts_with(|c: char| !" \t\"'`\\".contains(c));
+        let value = value.trim_start_matches([' ', '\t']);
+        let (from, to) = self.value(&name, value)?;
+        let value = self.text.get(from..to)?;
+        let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+        if (!is_secret && is_number)
+            || (!is_set && is_tight && !is_set_by_tight_colon(&name, value))
+        {
+            return None;
+        }
+        is_worth_hiding(value).then_some((from, to))
+    }
+
+    /// The value that begins where `rest` does, which is a tail of the text.
+    fn value(&self, name: &str, rest: &str) -> Option<Place> {
+        let from = self.text.len() - rest.len();
+        let line = self.text.get(from..self.line_end)?;
+        let opening = rest.chars().next()?;
+        let escaped = rest.strip_prefix('\\').and_then(|quoted| quoted.chars().next());
+        if let Some(quote) = escaped.filter(|c| "\"'".contains(*c)) {
+            // The quotes themselves are escaped: the next escaped one ends it.
+            let inner = line.get(2..)?;
+            let length = inner.find(&format!("\\{quote}")).unwrap_or(inner.len());
+            return Some((from + 2, from + 2 + length));
+        }
+        if "\"'`".contains(opening) {
+            let inner = line.get(1..)?;
+            return Some((from + 1, from + 1 + closing(inner, opening).unwrap_or(inner.len())));
+        }
+        if let Some(closer) = ["[]", "{}", "()"].iter().find_map(|pair| pair.strip_prefix(opening))
+        {
+            let length = line.find(closer).map_or(line.len(), |at| at + closer.len());
+            return Some((from, from + length));
+        }
+        if name.ends_with("cookie") {
+            return Some((from, from + until_end(line, |c| "\"'".contains(c)).len()));
+        }
+        let begin = window(line).to_ascii_lowercase();
+        if LONG_SCHEMES.iter().any(|scheme| begin.starts_with(scheme)) {
+            return Some((from, from + line.trim_end().len()));
+        }
+        let scheme = SCHEMES.iter().find(|scheme| begin.starts_with(**scheme));
+        let scheme = scheme.map_or(0, |scheme| scheme.len());
+        Some((from, from + scheme + bare(line.get(scheme..)?).len()))
+    }
+
+    /// `--password hunter2`, `-u user:hunter2`.
+    fn behind_flag(&self, word: &str) -> Option<Place> {
+        if !word.starts_with('-') {
+            return None;
+        }
+        let rest = self.behind();
+        let value = rest.trim_start_matches(' ');
+        if value.len() == rest.len() || value.starts_with('-') {
+            return None;
+        }
+        if words::is_secret(&name(word)) {
+            let (from, to) = self.value("", value)?;
+            return is_worth_hiding(self.text.get(from..to)?).then_some((from, to));
+        }
+        if ["-u", "--user", "--proxy-user"].contains(&word) {
+            let (from, to) = self.value("", value)?;
+            let colon = self.text.get(from..to)?.find(':')?;
+            return Some((from + colon + 1, to));
+        }
+        None
+    }
+
+    /// `Bearer …`, `Basic …` without a header's name before it.
+    fn behind_scheme(&self, word: &str) -> Option<Place> {
+        let is_bearer = word.eq_ignore_ascii_case("bearer");
+        if !is_bearer && !word.eq_ignore_ascii_case("basic") {
+            return None;
+        }
+        let value = bare(self.behind().strip_prefix(' ')?);
+        if value.starts_with("realm=") {
+            return None;
+        }
+        let core = value.trim_end_matches(['.', ':', '!', '?']);
+        let is_mixed = core.bytes().any(|byte| byte.is_ascii_digit() || b"._=".contains(&byte));
+        let has_upper = core.bytes().skip(1).any(|byte| byte.is_ascii_uppercase());
+        let from = self.to + 1;
+        (core.len() >= 6 && (is_mixed || has_upper)).then_some((from, from + core.len()))
+    }
+}
+
+/// A value without quotes: up to a blank, or to a sign that ends it.
+fn bare(line: &str) -> &str {
+    for (at, c) in line.char_indices() {
+        let next = line.get(at + c.len_utf8()..).unwrap_or_default();
+        let ends = match c {
+            c if c.is_whitespace() => true,
+            '<' | '>' => true,
+            // As in JSON within a text.
+            '\\' => next.starts_with(['"', '\'', 'n', 'r', 't']),
+            // They may be in a password; not where a blank, an end or another name comes next.
+            '"' | '\'' | '`' | '&' | ',' | ';' | ')' | ']' | '}' => is_end(window(next)),
+            _ => false,
+        };
+        if ends {
+            return line.get(..at).unwrap_or_default();
+        }
+    }
+    line
+}
+
+/// Whether a value has ended before this: nothing comes, a blank, more signs that close, or `name=`.
+fn is_end(rest: &str) -> bool {
+    let rest = rest.trim_start_matches([',', ';', ':', ')', ']', '}', '"', '\'', '`']);
+    let after = rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "_-".contains(c));
+    let has_name = after.len() < rest.len()
+        && after.trim_start_matches(['"', '\'', '\\']).starts_with(['=', ':']);
+    has_name || rest.is_empty() || rest.starts_with(char::is_whitespace)
+}
+
+/// Where a quoted value ends; `None` where it is not closed.
+fn closing(inner: &str, quote: char) -> Option<usize> {
+    let mut is_escaped = false;
+    for (at, c) in inner.char_indices() {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            c if c == quote => return Some(at),
+            _ => {}
+        }
+    }
+    None
+}
+
+fn ends_url(c: char) -> bool {
+    c.is_whitespace() || "\"'`<>\\".contains(c)
+}
+
+fn until_end(text: &str, ends: impl Fn(char) -> bool) -> &str {
+    text.get(..text.find(ends).unwrap_or(text.len())).unwrap_or_default()
+}
+
+/// What is left of the text where this ends.
+fn until(text: &str, ends: impl Fn(char) -> bool) -> &str {
+    text.get(text.find(ends).unwrap_or(text.len())..).unwrap_or_default()
+}
+
+/// As far as is looked ahead.
+fn window(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(LOOK_AHEAD)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,242 @@
+use super::*;
+use proptest::prelude::*;
+
+/// `×` stands for what is hidden.
+fn shown(text: &str) -> String {
+    super::text(text).replace(HIDDEN, "×")
+}
+
+fn all(cases: &[(&str, &str)]) {
+    let wrong: Vec<String> = cases
+        .iter()
+        .map(|(text, wanted)| (text, shown(text), wanted))
+        .filter(|(_, shown, wanted)| shown != *wanted)
+        .map(|(text, shown, wanted)| format!("{text}\n  is    {shown}\n  not   {wanted}"))
+        .collect();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_a_name_sets_is_hidden() {
+    all(&[
+        ("GET /h?token=abc&x=1 failed", "GET /h?token=×&x=1 failed"),
+        ("DB_PASSWORD=hunter2 exit 1", "DB_PASSWORD=× exit 1"),
+        ("PGPASSWORD=x psql: error", "PGPASSWORD=× psql: error"),
+        ("MYSQL_PWD=x", "MYSQL_PWD=×"),
+        ("password: hunter2", "password: ×"),
+        ("password:hunter2", "password:×"),
+        ("Password = hunter2", "Password = ×"),
+        ("password => 'hunter2'", "password => '×'"),
+        ("token: abcdef, retrying", "token: ×, retrying"),
+        ("token:Abcdef123456 rejected", "token:× rejected"),
+        ("accessToken=abc, clientSecret=def", "accessToken=×, clientSecret=×"),
+        ("status=down,token=abc,reason=timeout", "status=down,token=×,reason=timeout"),
+        ("password=hun,ter;2) failed", "password=×) failed"),
+        ("password=it's x", "password=× x"),
+        ("(password=abc)", "(password=×)"),
+        (
+            "SECRET_KEY_BASE=abc API_KEYS=a TOKEN_2=b PASSWORD_OLD=c",
+            "SECRET_KEY_BASE=× API_KEYS=× TOKEN_2=× PASSWORD_OLD=×",
+        ),
+        ("user=app pass=hunter2", "user=app pass=×"),
+        ("SMTP_PASS=hunter2 dbPass=x1y2", "SMTP_PASS=× dbPass=×"),
+        ("https://s3/x?X-Amz-Signature=abc&sig=def", "https://s3/x?X-Amz-Signature=×&sig=×"),
+        (
+            "AccountName=a;AccountKey=abc==;EndpointSuffix=b",
+            "AccountName=a;AccountKey=×;EndpointSuffix=b",
+        ),
+        ("<password>hunter2</password>", "<password>×</password>"),
+        ("password%3Dhunter2", "password%3D×"),
+        ("Ünïcode password=ß!", "Ünïcode password=×"),
+        ("password=🦀🦀 und", "password=× und"),
+        ("password=", "password="),
+        ("password=\nnext line", "password=\nnext line"),
+    ]);
+}
+
+#[test]
+fn quotes_and_json_are_understood() {
+    all(&[
+        (r#"{"password":"x","a":1}"#, r#"{"password":"×","a":1}"#),
+        (r#"{"password": "p w", "a":1}"#, r#"{"password": "×", "a":1}"#),
+        (r#"{"password":"a\"b","a":1}"#, r#"{"password":"×","a":1}"#),
+        (r#"{\"token\":\"p w\",\"a\":1}"#, r#"{\"token\":\"×\",\"a\":1}"#),
+        (r#"{"client_secret":"s"}"#, r#"{"client_secret":"×"}"#),
+        (r#"{"secret":1234,"a":1}"#, r#"{"secret":×,"a":1}"#),
+        (r#"{"tokens":["a","b"],"a":1}"#, r#"{"tokens":×,"a":1}"#),
+        (r#"{"credentials":{"u":"a","p":"b"},"a":1}"#, r#"{"credentials":×,"a":1}"#),
+        ("headers['Authorization'] = 'Bearer x'", "headers['Authorization'] = '×'"),
+        ("password='never closed and long", "password='×"),
+        (r#"{"msg":"password=abc","x":1}"#, r#"{"msg":"password=×","x":1}"#),
+        (r"password=\hunter2 x", "password=× x"),
+    ]);
+}
+
+#[test]
+fn headers_and_schemes_are_hidden() {
+    all(&[
+        ("authorization: Basic dXNlcg== x", "authorization: × x"),
+        ("Authorization: Bearer abc.def\r\nHost: a", "Authorization: ×\r\nHost: a"),
+        ("Authorization:Basic dXNlcg==", "Authorization:×"),
+        ("curl -H 'Authorization: Bearer abc' http://a/b", "curl -H 'Authorization: ×' http://a/b"),
+        ("Authorization: Digest username=\"a\", response=\"b\"\nnext", "Authorization: ×\nnext"),
+        ("Cookie: a=b; c=d\nnext", "Cookie: ×\nnext"),
+        ("X-Api-Key: abc", "X-Api-Key: ×"),
+        ("sent Bearer abc.def", "sent Bearer ×"),
+        ("sent Basic dXNlcjpwYXNz.", "sent Basic ×."),
+        ("bearer dGhpc0lzQVRva2Vu", "bearer ×"),
+    ]);
+}
+
+#[test]
+fn command_lines_are_understood() {
+    all(&[
+        ("app --password hunter2 --host a", "app --password × --host a"),
+        ("app --password=hunter2", "app --password=×"),
+        ("app --api-key 'a b' x", "app --api-key '×' x"),
+        ("curl -u admin:hunter2 http://a", "curl -u admin:× http://a"),
+        ("curl --user 'admin:hun ter' http://a", "curl --user 'admin:×' http://a"),
+        ("app --password --host a", "app --password --host a"),
+        ("app --token-file /run/secrets/x", "app --token-file /run/secrets/x"),
+        ("--password is required", "--password is required"),
+    ]);
+}
+
+#[test]
+fn passwords_in_urls_are_hidden() {
+    all(&[
+        ("postgres://app:hunter2@db:5432/x?y=z", "postgres://app:×@db:5432/x?y=z"),
+        ("redis://:hunter2@cache down", "redis://:×@cache down"),
+        ("amqp://u:p%40s%2Fs@mq/v", "amqp://u:×@mq/v"),
+        ("http://u:p@ss@host/", "http://u:×@host/"),
+        ("redis://:p/w@host", "redis://:×@host"),
+        ("https://ghp0123456789abcdef@git/x", "https://×@git/x"),
+        ("postgres%3A%2F%2Fapp%3Ahunter2%40db%2Fx", "postgres%3A%2F%2Fapp%3A×%40db%2Fx"),
+        ("root:hunter2@tcp(db:3306)/x refused", "root:×@tcp(db:3306)/x refused"),
+        ("https://hooks.slack.com/services/T0/B0/abc failed", "https://hooks.slack.com/× failed"),
+        ("ssh://git@github.com/x", "ssh://git@github.com/x"),
+        ("http://db:5432/a@b", "http://db:5432/a@b"),
+        ("http://[::1]:8080/a@b", "http://[::1]:8080/a@b"),
+        ("http://a/b:c@d", "http://a/b:c@d"),
+    ]);
+}
+
+#[test]
+fn what_is_formed_like_a_secret_is_one() {
+    all(&[
+        ("key AKIAIOSFODNN7EXAMPLE is", "key × is"),
+        ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG+bPx x", "AWS_SECRET_ACCESS_KEY=× x"),
+        ("AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE", "AWS_ACCESS_KEY_ID=×"),
+        ("ghp_0123456789abcdefghij", "×"),
+        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcDEF-_123", "×"),
+        (
+            "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY----- x",
+            "-----BEGIN RSA PRIVATE KEY-----×-----END RSA PRIVATE KEY----- x",
+        ),
+        ("-----BEGIN PRIVATE KEY-----\nMIIE", "-----BEGIN PRIVATE KEY-----×"),
+    ]);
+}
+
+#[test]
+fn everyday_text_stays_as_it_is() {
+    for text in [
+        "tokenizer ready",
+        "tokenizer: ready",
+        "password service is down",
+        "password-service: down",
+        "token_service=ok",
+        "token-service:1.2",
+        "token:latest",
+        "registry/token:1.2.3-alpine",
+        "no password given",
+        "invalid token: expired",
+        "Access denied for user 'root'@'localhost' (using password: YES)",
+        "Unexpected token: }",
+        r#"{"token":"ok","secret":null}"#,
+        "secret",
+        "password=",
+        "key=value",
+        "sort_key: 7",
+        "tests pass: 12, fail: 3",
+        "bypass=on compass: north pass=12",
+        "signature: mismatch",
+        "basic authentication failed",
+        "the bearer of bad news",
+        "Bearer token missing",
+        "WWW-Authenticate: Basic realm=\"api\"",
+        "/etc/passwd: permission denied",
+        "/run/secrets/db_password: no such file",
+        "2026-11-29T10:00:00Z dial tcp 10.0.0.1:5432: connect: connection refused",
+        "OCI runtime exec failed: exec failed: unable to start container process",
+        "http://127.0.0.1:8080/health answered 503 in 12 ms",
+        "a@tcp(x)",
+        "",
+    ] {
+        assert!(matches!(super::text(text), Cow::Borrowed(_)), "{text}\n{}", shown(text));
+    }
+}
+
+#[test]
+fn what_was_redacted_stays_as_it_is() {
+    for text in
+        ["password=x y", "postgres://a:b@c", r#"{"token":"a b"}"#, "Authorization: Basic abc="]
+    {
+        let once = super::text(text).into_owned();
+        assert_eq!(super::text(&once), once);
+    }
+}
+
+#[test]
+fn many_secrets_and_lines_without_end_cost_no_more_than_other_text() {
+    let many = "password=hunter2 ".repeat(20_000);
+    assert!(!super::text(&many).contains("hunter2"));
+    for part in [
+        "password=",
+        "://",
+        "a:b",
+        "%3A%2F%2F",
+        "@tcp(",
+        "-----BEGIN ",
+        "token=,",
+        "password='\\",
+        "--token -",
+        "é://",
+    ] {
+        let hostile = part.repeat(100_000 / part.len());
+        // That it comes back at all: each part is made to look far ahead.
+        super::text(&hostile);
+    }
+}
+
+#[test]
+fn a_beginning_ends_before_a_secret_that_is_cut_in_two() {
+    let text = format!("{} postgres://app:hunter2@db", "x".repeat(380));
+    let beginning = beginning(&text, 100);
+    assert!(!beginning.contains("hunter") && beginning.len() >= 100, "{beginning}");
+    assert_eq!(super::beginning("password=x", 100), "password=[redacted]");
+    assert_eq!(super::beginning(&"é".repeat(1000), 100), "é".repeat(200));
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in any::<String>()) {
+        super::text(&text);
+    }
+
+    #[test]
+    fn nothing_made_of_its_signs_makes_it_panic_and_what_is_set_is_hidden(
+        parts in proptest::collection::vec(
+            prop_oneof![
+                Just("password"), Just("token"), Just("="), Just(": "), Just("\""), Just("'"), Just("\\"), Just("://"),
+                Just("@"), Just("%3A%2F%2F"), Just("@tcp("), Just("bearer "), Just("--"), Just("é"), Just("\n"), Just(" "),
+                Just("["), Just("-----BEGIN"), Just("PRIVATE KEY-----"), Just("/"), Just("<"), Just(">"), Just("&"),
+            ],
+            0..30,
+        )
+    ) {
+        let text = parts.concat();
+        super::text(&text);
+        let named = format!("{text} password=hunter2");
+        prop_assert!(!super::text(&named).contains("hunter2"), "{named}");
+    }
+}

@@ -1,0 +1,185 @@
+//! Which names and values speak of secrets, and which only look so.
+
+/// How names end whose values are secrets, without what separates their words. Not `key`, which is an everyday word.
+const SECRETS: &[&str] = &[
+    "password",
+    "passwd",
+    "passwort",
+    "passphrase",
+    "passcode",
+    "dbpass",
+    "pwd",
+    "token",
+    "secret",
+    "credential",
+    "authorization",
+    "cookie",
+    "sessionid",
+    "apikey",
+    "accesskey",
+    "accesskeyid",
+    "accountkey",
+    "authkey",
+    "encryptionkey",
+    "masterkey",
+    "privatekey",
+    "secretkey",
+    "signingkey",
+];
+
+/// Words that may follow in a name and change nothing: `PASSWORD_OLD`, `SECRET_KEY_BASE`.
+const TAILS: &[&str] =
+    &["base", "base64", "b64", "hash", "new", "next", "old", "prod", "value", "plain"];
+
+/// Names that are everyday words before a colon, and secrets before `=`.
+const SECRETS_IF_SET: &[&str] = &["pass", "sig", "signature"];
+
+/// In the name of a label, header or variable, wherever. Somebody chose such a name for one value, so here `key` counts too.
+const IN_NAMES: &[&str] = &[
+    "secret",
+    "token",
+    "password",
+    "passwd",
+    "pwd",
+    "key",
+    "credential",
+    "authorization",
+    "basicauth",
+    "cookie",
+];
+
+/// In the name of a field of ours, wherever.
+const IN_FIELDS: &[&str] = &[
+    "secret",
+    "token",
+    "password",
+    "passwd",
+    "pwd",
+    "api_key",
+    "api-key",
+    "apikey",
+    "access_key",
+    "private_key",
+    "authorization",
+    "credential",
+];
+
+/// Values that tell something and guard nothing.
+const EVERYDAY: &[&str] = &[
+    "absent",
+    "and",
+    "are",
+    "denied",
+    "down",
+    "empty",
+    "error",
+    "expired",
+    "failed",
+    "failure",
+    "false",
+    "for",
+    "found",
+    "has",
+    "healthy",
+    "invalid",
+    "is",
+    "missing",
+    "must",
+    "nil",
+    "no",
+    "none",
+    "not",
+    "null",
+    "ok",
+    "or",
+    "present",
+    "ready",
+    "rejected",
+    "required",
+    "revoked",
+    "set",
+    "the",
+    "true",
+    "undefined",
+    "unauthorized",
+    "unhealthy",
+    "unknown",
+    "unset",
+    "up",
+    "valid",
+    "was",
+    "wrong",
+    "yes",
+];
+
+/// The longest name whose beginning matters.
+const LONGEST_NAME: usize = 64;
+
+/// Whether a label, header or variable of this name is hidden whole.
+pub fn is_secret_name(name: &str) -> bool {
+    has_word(name, IN_NAMES)
+}
+
+/// Whether a field of this name is hidden whole.
+pub fn is_secret_field(name: &str) -> bool {
+    has_word(name, IN_FIELDS)
+}
+
+fn has_word(name: &str, words: &[&str]) -> bool {
+    let name = name.to_ascii_lowercase();
+    words.iter().any(|word| name.contains(word))
+}
+
+/// The name's letters and digits alone, in lower case, without tails that mean nothing: `X-Api-Keys_OLD` is `xapikey`.
+pub(super) fn name(word: &str) -> String {
+    let begin = word.len().saturating_sub(LONGEST_NAME);
+    let word = word.get(begin..).unwrap_or_default().to_ascii_lowercase();
+    let mut parts: Vec<&str> =
+        word.split(['_', '-', '.']).filter(|part| !part.is_empty()).collect();
+    while parts.len() > 1
+        && parts
+            .last()
+            .is_some_and(|part| TAILS.contains(part) || part.bytes().all(|b| b.is_ascii_digit()))
+    {
+        parts.pop();
+    }
+    let name = parts.concat();
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    name.strip_suffix('s').filter(|one| ends_with_any(one, SECRETS)).unwrap_or(name).to_owned()
+}
+
+fn ends_with_any(name: &str, ends: &[&str]) -> bool {
+    ends.iter().any(|end| name.ends_with(end))
+}
+
+/// Whether `pass` or `signature` is a word by itself in this name, and not the end of `bypass`.
+pub(super) fn is_own_word(word: &str) -> bool {
+    let last = word.rsplit(['_', '-', '.']).next().unwrap_or_default();
+    SECRETS_IF_SET.contains(&last.to_ascii_lowercase().as_str()) || word.ends_with("Pass")
+}
+
+/// `password:hunter2` is a secret; `token:1.2` and `token:latest` are names with a version.
+pub(super) fn is_set_by_tight_colon(name: &str, value: &str) -> bool {
+    let is_version = value.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
+    let is_mixed = value.bytes().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+    name.contains("pass") || name.contains("pwd") || (!is_version && is_mixed && value.len() >= 8)
+}
+
+/// Whether a value can be a secret, and does not just say how things are.
+pub(super) fn is_worth_hiding(value: &str) -> bool {
+    let core = value.trim_matches(|c: char| c.is_ascii_punctuation() || c.is_whitespace());
+    let lower = core.to_ascii_lowercase();
+    // A few ASCII signs alone are a parser's complaint.
+    value.chars().any(|c| c.is_alphanumeric() || !c.is_ascii())
+        && !EVERYDAY.contains(&lower.as_str())
+}
+
+/// Whether the value of this name is a secret, whatever sets it.
+pub(super) fn is_secret(name: &str) -> bool {
+    ends_with_any(name, SECRETS)
+}
+
+/// Whether the value of this name may be one behind `=`.
+pub(super) fn is_secret_if_set(name: &str) -> bool {
+    ends_with_any(name, SECRETS_IF_SET)
+}
