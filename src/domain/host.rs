@@ -95,7 +95,7 @@ impl Domain {
             Brake::Released => {
                 if self.host.failing.is_much(policy, watched, now.awake) {
                     let mut engaged = Engaged::begin(now);
-                    engaged.count(&self.host.failing, now);
+                    engaged.count(&self.host.failing, |name| self.is_well(name), now);
                     let at = engaged.next_trial_at();
                     self.host.brake = Brake::Engaged(engaged);
                     self.decide(None, None, Decision::BrakeEngaged);
@@ -121,7 +121,7 @@ impl Domain {
                 if engaged.next_trial_at() <= now.awake && !under_way {
                     self.choose_trial(&mut engaged);
                 }
-                engaged.count(&self.host.failing, now);
+                engaged.count(&self.host.failing, |name| self.is_well(name), now);
                 let until = earlier(
                     Some(engaged.next_trial_at()),
                     engaged.over_since.map(|since| since.awake + OVER_FOR),
@@ -214,8 +214,10 @@ impl Domain {
         let Brake::Engaged(engaged) = &self.host.brake else {
             return;
         };
-        let failing: Vec<String> =
-            self.host.failing.onset.keys().map(ToString::to_string).collect();
+        // What is just being tried, or has only begun to run again, is not well yet.
+        let told = engaged.told.iter().chain(&engaged.joined).filter(|name| !self.is_well(name));
+        let failing: BTreeSet<_> = self.host.failing.onset.keys().chain(told).collect();
+        let failing: Vec<String> = failing.into_iter().map(ToString::to_string).collect();
         let content = wording::brake(engaged, &failing, self.services.len(), self.may_be_tried());
         let picture = Picture {
             grown: engaged.grown,

@@ -24,8 +24,9 @@ pub const FIRST_TRIAL_AFTER: Duration = Duration::from_secs(60);
 pub const NEXT_TRIAL_AFTER: [Duration; 3] =
     [Duration::from_secs(5 * 60), Duration::from_secs(10 * 60), Duration::from_secs(20 * 60)];
 
-/// What joins is told of so long after the first of it: a storm goes on for some time, and is two messages and not twenty.
-pub const JOINED_TOLD_AFTER: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(5 * 60)];
+/// What joins is told of so long after the first of it: a storm is two messages and not twenty, and what fails later is told
+/// of hardly later than it would be without the brake.
+pub const JOINED_TOLD_AFTER: Duration = Duration::from_secs(60);
 
 /// The failures must have been too few for this long before the brake goes by itself.
 pub const OVER_FOR: Duration = Duration::from_secs(5 * 60);
@@ -56,7 +57,10 @@ pub struct Engaged {
     /// Which services people were told of: one that joins them later must not go unsaid.
     #[serde(default)]
     pub told: BTreeSet<ServiceName>,
-    /// Since when one fails that is not among them.
+    /// Which have joined since.
+    #[serde(default)]
+    pub joined: BTreeSet<ServiceName>,
+    /// Since when.
     #[serde(default)]
     pub joined_since: Option<Moment>,
     /// How often people were told that more has joined.
@@ -105,20 +109,29 @@ impl Engaged {
             trial: None,
             over_since: None,
             told: BTreeSet::new(),
+            joined: BTreeSet::new(),
             joined_since: None,
             grown: 0,
         }
     }
 
-    /// Counts who fails now. Those that join later are told of together, a while after the first of them.
-    pub(crate) fn count(&mut self, failing: &Failing, now: Moment) {
+    /// Counts who fails now. Those that join later are told of together, a while after the first of them; what is well again
+    /// by then needs no word.
+    pub(crate) fn count(
+        &mut self,
+        failing: &Failing,
+        is_well: impl Fn(&ServiceName) -> bool,
+        now: Moment,
+    ) {
         if self.told.is_empty() {
             self.told.extend(failing.onset.keys().cloned());
         }
-        let joined = failing.onset.keys().any(|name| !self.told.contains(name));
-        self.joined_since = if joined { self.joined_since.or(Some(now)) } else { None };
+        self.joined.retain(|name| !is_well(name));
+        self.joined.extend(failing.onset.keys().filter(|name| !self.told.contains(*name)).cloned());
+        self.joined_since =
+            if self.joined.is_empty() { None } else { self.joined_since.or(Some(now)) };
         if self.joined_told_at().is_some_and(|at| at <= now.awake) {
-            self.told.extend(failing.onset.keys().cloned());
+            self.told.append(&mut self.joined);
             self.joined_since = None;
             self.grown = self.grown.saturating_add(1);
         }
@@ -126,9 +139,7 @@ impl Engaged {
 
     /// When people are told of those that have joined.
     pub(crate) fn joined_told_at(&self) -> Option<AwakeMs> {
-        let index = usize::try_from(self.grown).unwrap_or(usize::MAX);
-        let wait = JOINED_TOLD_AFTER[index.min(JOINED_TOLD_AFTER.len() - 1)];
-        self.joined_since.map(|since| since.awake + wait)
+        self.joined_since.map(|since| since.awake + JOINED_TOLD_AFTER)
     }
 
     /// When the next trial may be chosen.

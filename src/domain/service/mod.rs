@@ -142,6 +142,13 @@ impl Domain {
         found
     }
 
+    /// Whether nothing of a service is in a bad time, but for what is healthy again.
+    pub(super) fn is_well(&self, name: &ServiceName) -> bool {
+        self.members(name)
+            .into_iter()
+            .all(|replica| replica.kept.trouble.is_none() || replica.verdict == Verdict::Healthy)
+    }
+
     fn members(&self, name: &ServiceName) -> Vec<&Replica> {
         let members = self.services.get(name).map(|service| &service.members);
         members.into_iter().flatten().filter_map(|member| self.replicas.get(member)).collect()

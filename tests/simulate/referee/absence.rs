@@ -261,8 +261,15 @@ fn about_down<'s>(
 }
 
 fn early(story: &Story<'_>, service: &ServiceRule, gaps: &[Span], found: &mut Vec<Violation>) {
+    // A life that ended just as the next one began is a gap of no length; it counts where that next one ends at once.
+    let ends = service.replicas.iter().flat_map(|replica| story.containers_of(replica));
+    let ends =
+        ends.flat_map(|container| &container.instances).filter(|lived| lived.ended.is_some());
+    let ends = ends.map(|lived| Span { from: lived.span.to, to: lived.span.to });
+    let mut gaps: Vec<Span> = gaps.iter().copied().chain(ends).collect();
+    gaps.sort_by_key(|gap| (gap.from, gap.to));
     for send in about_down(story, service, MessageKind::Opened) {
-        let long_enough = joined(story, service, gaps, send.at).iter().any(|gap| {
+        let long_enough = joined(story, service, &gaps, send.at).iter().any(|gap| {
             let seen = Span { from: gap.from, to: gap.to.min(send.at) };
             gap.from < send.at && story.elapsed(seen) + EARLY_MS >= DOWN_AFTER_MS
         });

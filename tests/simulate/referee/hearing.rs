@@ -22,8 +22,8 @@ const HEARD_WITHIN_MS: Ms = 60_000;
 /// After a sink or the engine was bad, what waits for it may still be backing off.
 const BACKED_OFF_MS: Ms = 330_000;
 
-/// What joins the brake is told of some minutes after the first that did.
-const JOINS_WITHIN_MS: Ms = 300_000;
+/// What joins the brake is told of a minute after the first that did.
+const JOINS_WITHIN_MS: Ms = 60_000;
 
 /// What an event had said for so long had every chance to be heeded.
 const HEEDED_MS: Ms = 3_000;
