@@ -150,6 +150,27 @@ fn refused_actions_are_one_page_and_no_storm() {
     assert!(tried <= 6, "no storm: {tried} tries");
 }
 
+/// What answers in the engine's place has stopped nothing, and what was not stopped does not hang in its stop.
+#[test]
+fn an_answer_in_the_engines_place_is_told_and_is_no_reason_to_kill() {
+    let Some(case) = Case::begin("in-its-place") else { return };
+    let container = healthy(&case, "api");
+    let proxy = Proxy::open(case.engine(), case.directory());
+    let answer = Fault::Answers(503, "no server is available to handle this request");
+    proxy.rule(vec![Rule { method: "POST", path: "/restart".to_owned(), fault: answer }]);
+    let config = Config::through(&case, &proxy.address()).service(&container, "");
+    let _daemon = Daemon::start(&case, config.text());
+    container.hang();
+    let page = case.receiver.wait_for_page("unhealthy", secs(60));
+    assert!(page.whole().contains("503"), "{}", page.whole());
+    let others = || {
+        let asked = proxy.asked("POST", "/containers/");
+        asked.into_iter().filter(|asked| !asked.path.contains("/restart")).count()
+    };
+    stays("neither killed nor started", 0, secs(15), others);
+    assert_eq!(container.status(), "running");
+}
+
 /// Case 9 of the engine's, its first half.
 #[test]
 fn a_socket_without_rights_is_named_with_the_remedy_and_kept_trying() {

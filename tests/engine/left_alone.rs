@@ -96,6 +96,47 @@ fn a_container_that_was_paused_in_between_is_not_restarted() {
     assert_eq!(container.status(), "paused");
 }
 
+/// What somebody stops while defib waits for it to be well is theirs: not started again, and no page.
+#[test]
+fn what_somebody_stops_while_its_recovery_is_awaited_stays_stopped_and_pages_nobody() {
+    let Some(case) = Case::begin("stopped-while-awaited") else { return };
+    let container =
+        case.container("api").running(&["serve", "--hang-after", "0ms"]).healthchecked().start();
+    let config = Config::of(&case)
+        .with("recover_within", "recover_within = \"30s\"")
+        .service(&container, "");
+    let daemon = Daemon::start(&case, config.text());
+    until("a restart", secs(60), || {
+        (case.witness.count(&container.name, "restart") == 1).then_some(())
+    });
+    container.order("stop");
+    daemon.wait_for_log("somebody stopped it", secs(15));
+    stays("stopped, and nobody is woken", ("exited".to_owned(), 0), secs(15), || {
+        (container.status(), case.receiver.pages())
+    });
+    assert_eq!(case.witness.count(&container.name, "restart"), 1);
+}
+
+/// Two services that match one container are an error of the config; what can't be told is not acted on (S7).
+#[test]
+fn a_container_that_two_services_match_is_told_of_and_not_touched() {
+    let Some(case) = Case::begin("two-services") else { return };
+    let container =
+        case.container("api").running(&["serve", "--hang-after", "0ms"]).healthchecked().start();
+    let proxy = Proxy::open(case.engine(), case.directory());
+    let pattern = format!("name = \"{}*\"", &container.name[..container.name.len() - 1]);
+    let config = Config::through(&case, &proxy.address()).service(&container, "").service_matching(
+        "never",
+        &pattern,
+        "restart = \"never\"",
+    );
+    let _daemon = Daemon::start(&case, config.text());
+    let ticket = case.receiver.wait_for("opened", "ambiguous", secs(30));
+    assert!(ticket.whole().contains("never"), "{}", ticket.whole());
+    case.receiver.wait_for_page("unhealthy", secs(30));
+    stays("nothing is asked but looks", 0, secs(8), || proxy.asked("POST", "").len());
+}
+
 /// `--dry-run` decides and tells, and touches nothing (S7).
 #[test]
 fn a_service_that_says_dry_is_told_of_and_not_touched() {
