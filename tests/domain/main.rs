@@ -15,5 +15,6 @@ mod acting;
 mod replay;
 mod rig;
 mod seeing;
+mod sinks;
 mod surroundings;
 mod telling;
