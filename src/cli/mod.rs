@@ -4,6 +4,7 @@ pub mod arguments;
 pub mod check;
 pub mod demo;
 pub mod log;
+mod reload;
 pub mod run;
 pub mod status;
 
