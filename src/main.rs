@@ -27,14 +27,16 @@ fn main() -> ExitCode {
             let runtime_dir =
                 cli::runtime_dir(runtime_dir.as_deref(), state_dir.as_deref(), systemd);
             let docker_host = std::env::var("DOCKER_HOST").ok();
-            failed(run::run(&run::Request {
-                config,
-                dry_run,
-                engine,
-                docker_host,
-                state_dir,
-                runtime_dir,
-            }))
+            let request =
+                run::Request { config, dry_run, engine, docker_host, state_dir, runtime_dir };
+            match run::run(&request) {
+                Ok(()) => 0,
+                Err(problem) => {
+                    let code = problem.exit_code();
+                    failed(Err(problem));
+                    code
+                }
+            }
         }
         Command::Check { file, json } => {
             let style = if io::stdout().is_terminal() { Style::Coloured } else { Style::Plain };
