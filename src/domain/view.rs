@@ -7,6 +7,7 @@ use super::{
     moment::Moment,
     name::{ReplicaName, ServiceName, SinkName},
     telling::incident::Incident,
+    watching::replica::Replica,
 };
 use std::time::Duration;
 
@@ -48,6 +49,8 @@ pub struct ReplicaView {
     pub state: String,
     /// What its trouble shows, and how many failures it has.
     pub trouble: Option<(String, u32)>,
+    /// What fails without being a trouble, in words: why it is judged as it is.
+    pub failing: Vec<String>,
     /// Why it is not restarted, in words.
     pub hold: Option<String>,
     /// Whether it is being restarted.
@@ -106,6 +109,7 @@ impl Domain {
                 .trouble
                 .as_ref()
                 .map(|trouble| (trouble.shows.clone(), trouble.failures())),
+            failing: failing(replica),
             hold: replica.hold.as_ref().map(ToString::to_string),
             in_hand: replica.kept.attempt.is_some(),
             spent: (replica.kept.spending.spent, replica.policy.budget.restarts),
@@ -139,4 +143,21 @@ impl Domain {
             hold_file: self.host.hold_file,
         }
     }
+}
+
+/// The probes of a replica without a trouble that fail. A trouble says by itself what it shows.
+fn failing(replica: &Replica) -> Vec<String> {
+    if replica.kept.trouble.is_some() {
+        return Vec::new();
+    }
+    let probes = replica.policy.probes.iter().filter_map(|probe| {
+        let seen = replica.evidence.probes.get(&probe.name).filter(|seen| seen.streak.failing)?;
+        let ever = if replica.has_passed(probe) {
+            ""
+        } else {
+            " (it has never passed since it was defined, so it restarts nothing)"
+        };
+        Some(format!("{}: {}{ever}", probe.name, seen.streak.shows))
+    });
+    probes.collect()
 }

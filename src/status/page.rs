@@ -125,6 +125,9 @@ fn replica_line(replica: &ReplicaStatus) -> String {
     if let Some(shows) = &replica.trouble {
         text += &format!("; {} failures: {}", replica.failures, clean(shows));
     }
+    for shows in &replica.failing {
+        text += &format!("; {}", clean(shows));
+    }
     if let Some(hold) = &replica.hold {
         text += &format!("; not restarted: {}", clean(hold));
     }

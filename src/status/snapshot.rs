@@ -52,6 +52,9 @@ pub struct ReplicaStatus {
     pub trouble: Option<String>,
     /// How many failures its trouble has.
     pub failures: u32,
+    /// What fails without being a trouble: a probe that has never passed says nothing yet.
+    #[serde(default)]
+    pub failing: Vec<String>,
     /// Why it is not restarted.
     pub hold: Option<String>,
     /// Whether it is being restarted.
@@ -156,6 +159,7 @@ impl Snapshot {
             state: replica.state.clone(),
             trouble: replica.trouble.as_ref().map(|(shows, _)| shows.clone()),
             failures: replica.trouble.as_ref().map_or(0, |(_, failures)| *failures),
+            failing: replica.failing.clone(),
             hold: replica.hold.clone(),
             in_hand: replica.in_hand,
             restarts_spent: replica.spent.0,
@@ -169,10 +173,11 @@ impl Snapshot {
             service: incident.key.service.as_ref().map(ToString::to_string),
             kind: incident.key.kind.word().to_owned(),
             severity: incident.story.level.to_string(),
-            stage: match incident.story.stage {
-                Stage::Failing => "failing",
-                Stage::Recovered => "recovered",
-                Stage::Resolved => "resolved",
+            // A recovery that follows one that did not hold is told only when it has held, and seen at once.
+            stage: match (incident.story.stage, incident.ended) {
+                (Stage::Failing, None) => "failing",
+                (Stage::Failing, Some(_)) | (Stage::Recovered, _) => "recovered",
+                (Stage::Resolved, _) => "resolved",
             }
             .to_owned(),
             headline: incident.content.headline.clone(),

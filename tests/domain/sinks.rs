@@ -322,3 +322,35 @@ fn a_sink_that_can_not_be_reached_is_told_of_after_ten_minutes() {
     let told = of_kind(&rig, IncidentKind::SinkFailing);
     assert_eq!(told, [("other", MessageKind::Opened, Severity::Ticket)], "pages arrive there");
 }
+
+#[test]
+fn what_an_incident_is_called_and_how_far_it_is_agree_in_every_moment() {
+    let mut policy = policy(vec![probed("web")]);
+    policy.limits.brake = None;
+    let mut rig = started(policy);
+    let (mut failing, mut recovered) = (0, 0);
+    for round in 0..12 {
+        rig.behave("web", if round % 2 == 0 { Behaviour::Hangs } else { Behaviour::Fine });
+        for _ in 0..60 {
+            rig.run(seconds(1));
+            for incident in status(&rig).0.incidents {
+                let well = incident.headline.contains("healthy again");
+                assert_eq!(well, incident.stage == "recovered", "{incident:?}");
+                failing += u32::from(!well);
+                recovered += u32::from(well);
+            }
+        }
+    }
+    assert!(failing > 0 && recovered > 0);
+}
+
+#[test]
+fn a_probe_that_has_never_passed_is_the_cause_in_status() {
+    let mut rig = Rig::new(watching(vec![named("oncall", &[])]));
+    rig.add("web").behaviour = Behaviour::Hangs;
+    rig.run(seconds(120));
+    let (snapshot, text) = status(&rig);
+    assert_eq!(snapshot.replicas[0].trouble, None);
+    let line = text.lines().find(|line| line.starts_with("  web ")).unwrap();
+    assert!(line.contains("health: ") && line.contains("has never passed"), "{text}");
+}
