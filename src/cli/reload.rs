@@ -71,8 +71,9 @@ pub(super) async fn look_at_secrets(config: &mut Config, lacking: &mut Lacking) 
         let seen = readiness::look(&sink.config).await;
         let policy = config.policy.sinks.iter_mut().find(|policy| policy.name == sink.name);
         if let Some(policy) = policy {
-            changed |= policy.definition != seen.definition;
+            changed |= policy.definition != seen.definition || policy.lacks != seen.lacks;
             policy.definition = seen.definition;
+            policy.lacks.clone_from(&seen.lacks);
         }
         match seen.lacks {
             Some(why) if lacking.0.get(&sink.name) != Some(&why) => {
@@ -218,11 +219,12 @@ mod tests {
         let (mut config, mut lacking) = (slack(&path), Lacking::default());
         look_at_secrets(&mut config, &mut lacking).await;
         assert_eq!(lacking.0.len(), 1);
+        assert!(config.policy.sinks[0].lacks.is_some(), "`status` can say it");
         assert!(!look_at_secrets(&mut config, &mut lacking).await, "nothing has changed");
         let without = config.policy.sinks[0].definition;
         std::fs::write(&path, "https://hooks.example.org/x").unwrap();
         assert!(look_at_secrets(&mut config, &mut lacking).await);
-        assert!(lacking.0.is_empty());
+        assert!(lacking.0.is_empty() && config.policy.sinks[0].lacks.is_none());
         let with = config.policy.sinks[0].definition;
         assert_ne!(with, without);
         std::fs::write(&path, "https://hooks.example.org/y").unwrap();

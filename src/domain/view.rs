@@ -74,6 +74,8 @@ pub struct SinkView {
     pub works: bool,
     /// For how long nothing has arrived, and why.
     pub failing: Option<(Duration, String)>,
+    /// What this host lacks for sending there.
+    pub lacks: Option<String>,
     /// Messages that it has not confirmed.
     pub waiting: usize,
     /// In how long the next attempt is; `None`: nothing is owed.
@@ -124,6 +126,7 @@ impl Domain {
                 .failing
                 .as_ref()
                 .map(|failing| (self.now.awake.since(failing.since.awake), failing.why.clone())),
+            lacks: sink.policy.lacks.clone(),
             waiting: sink.waiting(),
             next_attempt: sink.next_attempt(self.now.awake).map(|at| at.since(self.now.awake)),
             undeliverable: sink.undeliverable().map(str::to_owned).collect(),

@@ -95,8 +95,13 @@ fn sink_line(sink: &SinkStatus) -> String {
     let takes = if sink.takes_pages { "" } else { ", takes no pages" };
     let mut text = format!("  sink {}: {proven}{takes}", clean(&sink.name));
     if let Some(why) = sink.broken.as_ref().filter(|_| !sink.works) {
-        let span = Duration::from_secs(sink.broken_for_ms.unwrap_or(0) / 1000);
-        text += &format!("; nothing has arrived for {}: {}", Spoken(span), clean(why));
+        text += &match sink.broken_for_ms {
+            Some(span) => {
+                let span = Spoken(Duration::from_secs(span / 1000));
+                format!("; nothing has arrived for {span}: {}", clean(why))
+            }
+            None => format!("; nothing can be sent: {}", clean(why)),
+        };
     }
     if sink.waiting > 0 {
         let next = Duration::from_secs(sink.next_attempt_ms.unwrap_or(0).div_ceil(1000));

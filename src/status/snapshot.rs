@@ -118,7 +118,7 @@ pub struct SinkStatus {
     /// Whether the next message would arrive, as far as is known.
     #[serde(default)]
     pub works: bool,
-    /// Why the last attempt did not arrive.
+    /// Why the last attempt did not arrive; before there was one, what this host lacks for it.
     pub broken: Option<String>,
     /// For how long nothing has arrived, in milliseconds.
     #[serde(default)]
@@ -188,7 +188,11 @@ impl Snapshot {
             takes_pages: sink.takes_pages,
             proven: sink.proven,
             works: sink.works,
-            broken: sink.failing.as_ref().map(|(_, why)| why.clone()),
+            broken: sink
+                .failing
+                .as_ref()
+                .map(|(_, why)| why.clone())
+                .or_else(|| sink.lacks.clone()),
             broken_for_ms: sink.failing.as_ref().map(|(span, _)| millis(*span)),
             waiting: sink.waiting,
             next_attempt_ms: sink.next_attempt.map(millis),

@@ -181,6 +181,7 @@ pub fn policy(services: Vec<ServicePolicy>) -> Policy {
             severities: Vec::new(),
             deadline: seconds(10),
             definition: 1,
+            lacks: None,
         }],
         looking: Looking { unhealthy_every: seconds(10), list_every: seconds(60) },
     }

@@ -24,6 +24,7 @@ fn named(name: &str, severities: &[Severity]) -> SinkPolicy {
         severities: severities.to_vec(),
         deadline: seconds(10),
         definition: 1,
+        lacks: None,
     }
 }
 
@@ -353,4 +354,25 @@ fn a_probe_that_has_never_passed_is_the_cause_in_status() {
     assert_eq!(snapshot.replicas[0].trouble, None);
     let line = text.lines().find(|line| line.starts_with("  web ")).unwrap();
     assert!(line.contains("health: ") && line.contains("has never passed"), "{text}");
+}
+
+#[test]
+fn a_sink_that_can_not_send_says_why_before_there_is_a_message() {
+    let lacking = |lacks: Option<&str>| {
+        let lacks = lacks.map(str::to_owned);
+        watching(vec![SinkPolicy { lacks, ..named("oncall", &[]) }])
+    };
+    let mut rig = started(lacking(None));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(40));
+    assert!(status(&rig).0.pages_reach_somebody);
+    rig.reload(lacking(Some("secret could not be read from file `/etc/x`")));
+    rig.run(seconds(1));
+    let (snapshot, text) = status(&rig);
+    assert!(!snapshot.is_well() && !snapshot.pages_reach_somebody);
+    assert!(text.starts_with("MESSAGES REACH NOBODY: oncall: secret could not be read"), "{text}");
+    assert!(text.contains("nothing can be sent: secret could not be read"), "{text}");
+    rig.reload(lacking(None));
+    rig.run(seconds(1));
+    assert!(status(&rig).0.pages_reach_somebody);
 }

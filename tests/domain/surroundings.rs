@@ -228,6 +228,7 @@ fn a_sink_that_was_away_from_the_config_is_told_of_the_next_incident() {
             severities: Vec::new(),
             deadline: seconds(10),
             definition: 1,
+            lacks: None,
         };
         policy.sinks = sinks.iter().map(named).collect();
         policy

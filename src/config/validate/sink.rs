@@ -56,6 +56,7 @@ pub(super) fn terminal() -> (SinkPolicy, NamedSink) {
         severities: Vec::new(),
         deadline: TIMEOUT,
         definition: TERMINAL.definition(),
+        lacks: None,
     };
     (policy, NamedSink { name, config: TERMINAL })
 }
@@ -68,8 +69,13 @@ fn one(raw: &RawSink<'_>, problems: &mut Problems) -> Option<(SinkPolicy, NamedS
     let config = config(raw, problems);
     let name = SinkName::new(*raw.name.get_ref());
     let (severities, config) = (severities?, config?);
-    let policy =
-        SinkPolicy { name: name.clone(), severities, deadline, definition: config.definition() };
+    let policy = SinkPolicy {
+        name: name.clone(),
+        severities,
+        deadline,
+        definition: config.definition(),
+        lacks: None,
+    };
     fits.then_some((policy, NamedSink { name, config }))
 }
 

@@ -219,6 +219,9 @@ impl Sink {
     /// Whether the next message would arrive, as far as is known. That an attempt got no answer says nothing any more once
     /// nothing is owed.
     pub(crate) fn is_working(&self) -> bool {
+        if self.policy.lacks.is_some() {
+            return false;
+        }
         match self.failing.as_ref().map(|failing| failing.cause) {
             None => true,
             Some(Cause::Refuses | Cause::Unready) => false,

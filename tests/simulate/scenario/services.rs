@@ -107,6 +107,7 @@ fn sink(name: &str) -> SinkPolicy {
         severities: Vec::new(),
         deadline: Duration::from_secs(10),
         definition: 1,
+        lacks: None,
     }
 }
 
