@@ -289,6 +289,24 @@ fn say(record: &DecisionRecord) {
                 "the sink will never take this message: {why}"
             );
         }
+        Decision::SinkFails(sink, why, again) => {
+            let again = Spoken(Duration::from_secs(*again));
+            tracing::error!(
+                sink = sink.as_str(),
+                "messages do not arrive: {}; what is owed is kept, the next attempt is in {again}",
+                why.escape_debug()
+            );
+        }
+        Decision::Unmatched(services) => {
+            let names: Vec<&str> = services.iter().map(|name| name.as_str()).collect();
+            tracing::warn!(
+                services = names.join(", "),
+                "these services match no container on this host; nothing of them is watched here"
+            );
+        }
+        Decision::SinkWorks(sink) => {
+            tracing::info!(sink = sink.as_str(), "messages arrive again");
+        }
     }
 }
 

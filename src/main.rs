@@ -33,7 +33,10 @@ fn main() -> ExitCode {
             let docker_host = std::env::var("DOCKER_HOST").ok();
             let request =
                 run::Request { config, dry_run, engine, docker_host, state_dir, runtime_dir };
-            logged(LevelFilter::INFO, || run::run(&request).map(|()| 0))
+            logged(LevelFilter::INFO, || match run::run(&request) {
+                Ok(()) => Ok(0),
+                Err(problem) => Err((problem.exit_code(), problem)),
+            })
         }
         Command::Check { file, json } => {
             let style = if io::stdout().is_terminal() { Style::Coloured } else { Style::Plain };
@@ -65,7 +68,11 @@ fn main() -> ExitCode {
                 out: Box::new(io::stdout()),
                 coloured: io::stdout().is_terminal(),
             };
-            logged(LevelFilter::OFF, || demo::run(request).map(demo::Outcome::exit_code))
+            logged(LevelFilter::OFF, || {
+                demo::run(request)
+                    .map(demo::Outcome::exit_code)
+                    .map_err(|problem| (FAILED, problem))
+            })
         }
         Command::DemoPatient { mode } => match demo::patient::run(mode, &mut io::stdout().lock()) {
             Ok(code) => code,
@@ -75,15 +82,15 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Runs with a log, and says through it what failed: its reader may stand still, and the process has to end all the same.
-fn logged<E: Error>(level: LevelFilter, run: impl FnOnce() -> Result<u8, E>) -> u8 {
+/// Runs with a log. A failure comes with its exit code; says through it what failed: its reader may stand still, and the process has to end all the same.
+fn logged<E: Error>(level: LevelFilter, run: impl FnOnce() -> Result<u8, (u8, E)>) -> u8 {
     let log = match log::to_stderr(level) {
         Ok(log) => log,
         Err(error) => return failed(&error),
     };
-    run().unwrap_or_else(|error| {
+    run().unwrap_or_else(|(code, error)| {
         log.say(&chain(&error));
-        FAILED
+        code
     })
 }
 

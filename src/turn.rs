@@ -301,7 +301,7 @@ impl Hands {
 /// One attempt at a delivery, within its deadline.
 async fn hand_over(sink: Option<Arc<dyn Sink>>, order: Arc<SendOrder>) -> DeliveryOutcome {
     let Some(sink) = sink else {
-        return DeliveryOutcome::Broken("no such sink".to_owned());
+        return DeliveryOutcome::NotSent("no such sink".to_owned());
     };
     let within = order.deadline + SINK_SLACK;
     tokio::time::timeout(within, sink.deliver(Arc::clone(&order))).await.unwrap_or_else(|_| {

@@ -312,8 +312,16 @@ closing_line() {
     if ((broken > 0 && failed == 0)); then failed=$broken; fi
     local closing="$passed passed, $failed failed"
     ((skipped == 0)) || closing+=", $skipped skipped"
+    failed_names
     echo "$closing"
     ((failed == 0 && passed > 0))
+}
+
+# Whoever reads the end should not have to look for what failed in thousands of lines.
+failed_names() {
+    local names
+    names=$({ grep -aoE '^test .* \.\.\. FAILED' "$OUTPUT" || true; } | sed -E 's/^test (.*) \.\.\. FAILED$/    \1/' | sort -u)
+    [[ -z $names ]] || printf 'failed:\n%s\n' "$names"
 }
 
 sum() { grep -a '^test result:' "$OUTPUT" | grep -oE "[0-9]+ $1" | awk '{ total += $1 } END { print total + 0 }' || true; }

@@ -1,8 +1,16 @@
 //! The command line, as clap reads it. What stands here as documentation is what `--help` prints.
 
 use super::demo::patient::Mode;
-use clap::{Parser, Subcommand};
+use clap::{
+    Parser, Subcommand,
+    builder::{PathBufValueParser, TypedValueParser},
+};
 use std::path::PathBuf;
+
+/// A path from where the command is given: the log, the messages and whoever asks later stand elsewhere.
+fn absolute() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(std::path::absolute)
+}
 
 /// A watchdog for Docker hosts: notices what hangs, restarts it without harm, and tells a person.
 #[derive(Parser)]
@@ -16,7 +24,8 @@ pub struct Arguments {
 /// What to do.
 #[derive(Subcommand)]
 pub enum Command {
-    /// Watch this host.
+    /// Watch this host until SIGTERM or SIGINT; SIGHUP reads the config again. Exit code 0: told to end; 1: the config has
+    /// errors; 2: it could not run.
     Run {
         /// The config; without one every container with a healthcheck is watched, the terminal is told, and only what has
         /// the label defib.restart=true is restarted.
@@ -29,14 +38,15 @@ pub enum Command {
         #[arg(long, value_name = "ADDRESS")]
         engine: Option<String>,
         /// Where state is kept; default: the config, systemd's, /var/lib/defib.
-        #[arg(long, value_name = "DIR")]
+        #[arg(long, value_name = "DIR", value_parser = absolute())]
         state_dir: Option<PathBuf>,
         /// Where the control socket and the `hold` file are; default: systemd's, run/ in a given state directory,
         /// /run/defib.
-        #[arg(long, value_name = "DIR")]
+        #[arg(long, value_name = "DIR", value_parser = absolute())]
         runtime_dir: Option<PathBuf>,
     },
-    /// Say everything that is wrong with a config.
+    /// Say everything that is wrong with a config. Exit code 0: good, perhaps with warnings; 1: it has errors, and `run` would
+    /// end with 1 too; 2: it can't be read.
     Check {
         /// The config.
         file: PathBuf,
@@ -44,16 +54,17 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Say how things stand. Exit code 0: all is well; 1: something needs looking at; 2: the daemon could not be asked.
+    /// Say how things stand. Exit code 0: all is well; 1: something needs looking at; 2: the daemon could not be asked. Until a
+    /// sink that takes pages has confirmed its first message, that is 1: nobody knows yet whether pages arrive.
     Status {
         /// For programs.
         #[arg(long)]
         json: bool,
         /// The running daemon's state directory, where it was given one.
-        #[arg(long, value_name = "DIR")]
+        #[arg(long, value_name = "DIR", value_parser = absolute())]
         state_dir: Option<PathBuf>,
         /// The running daemon's runtime directory, where it was given one.
-        #[arg(long, value_name = "DIR")]
+        #[arg(long, value_name = "DIR", value_parser = absolute())]
         runtime_dir: Option<PathBuf>,
     },
     /// Show in a minute what defib does, on four containers made for it and removed again.
@@ -71,4 +82,27 @@ pub enum Command {
         /// What to be.
         mode: Mode,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relative_directory_is_taken_from_where_the_command_is_given() {
+        let here = std::env::current_dir().unwrap();
+        let said = ["defib", "run", "--state-dir", "state", "--runtime-dir", "/run/x"];
+        let Command::Run { state_dir, runtime_dir, .. } = Arguments::parse_from(said).command
+        else {
+            panic!("not `run`");
+        };
+        assert_eq!(state_dir, Some(here.join("state")));
+        assert_eq!(runtime_dir, Some(PathBuf::from("/run/x")));
+        let asked = ["defib", "status", "--runtime-dir", "run"];
+        let Command::Status { runtime_dir, .. } = Arguments::parse_from(asked).command else {
+            panic!("not `status`");
+        };
+        assert_eq!(runtime_dir, Some(here.join("run")));
+        assert!(Arguments::try_parse_from(["defib", "run", "--state-dir", ""]).is_err());
+    }
 }

@@ -1,15 +1,18 @@
-//! `defib check FILE`: says everything that is wrong with a config, or in a few lines what it would do. Asks no engine and
-//! reads no secrets, so that it also runs in CI, before the file is on any host.
+//! `defib check FILE`: says everything that is wrong with a config, or in a few lines what it would do. Asks no engine, and
+//! needs no secrets, so that it also runs in CI, before the file is on any host: a secret's file that can't be read here is
+//! only a warning. Environment and credentials are the service manager's to give, and say nothing here.
 
 use crate::{
     config::{
         self, Config, ConfigError,
-        problem::{Level, Problems, Style},
+        problem::{Level, Problem, Problems, Style},
+        sink::NamedSink,
     },
     domain::{
         name::HostName,
         policy::{RestartMode, Unlisted},
     },
+    notify::{readiness, secret::SecretSource},
 };
 use serde::Serialize;
 use std::{
@@ -60,7 +63,10 @@ pub fn check(
     out: &mut dyn Write,
 ) -> io::Result<Checked> {
     let (checked, answer) = match config::load(path, host) {
-        Ok(loaded) => (Checked::Good, Answer::good(&loaded.config, loaded.warnings)),
+        Ok(mut loaded) => {
+            lacking(&loaded.config.sinks, &mut loaded.warnings)?;
+            (Checked::Good, Answer::good(&loaded.config, loaded.warnings))
+        }
         Err(ConfigError::Invalid(problems)) => (Checked::Wrong, Answer::wrong(*problems)),
         Err(error) => (Checked::Unreadable, Answer::unreadable(&error)),
     };
@@ -77,6 +83,26 @@ pub fn check(
         }
     }
     Ok(checked)
+}
+
+/// Warns of each sink that could not send from here.
+fn lacking(sinks: &[NamedSink], warnings: &mut Problems) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    for sink in sinks {
+        let secrets = sink.config.secrets();
+        if secrets.iter().any(|source| !matches!(source, SecretSource::File(_))) {
+            continue;
+        }
+        if let Some(why) = runtime.block_on(readiness::look(&sink.config)).lacks {
+            let title = format!("sink `{}` could not send anything from here", sink.name);
+            warnings.push(Problem::warning(0..0, title).cause(why).hint(
+                "looked at as the user who runs this: `defib run` looks too, and says so in its log",
+            ));
+        }
+    }
+    // A disk that hangs holds a thread, which must not hold us.
+    runtime.shutdown_background();
+    Ok(())
 }
 
 struct Answer {
@@ -152,12 +178,16 @@ impl Answer {
 /// What it would do, in one line.
 fn summary(config: &Config) -> String {
     let policy = &config.policy;
-    let with = |mode: RestartMode| {
-        policy.services.iter().filter(|service| service.restart == mode).count()
-    };
-    let restarts = match (policy.never_act, with(RestartMode::Auto)) {
+    // What is a URL alone has nothing to restart; whether the others match a container only an engine knows.
+    let may_restart = policy
+        .services
+        .iter()
+        .filter(|service| service.restart == RestartMode::Auto && !service.containers.is_empty());
+    let restarts = match (policy.never_act, may_restart.count()) {
         (true, _) => format!("nothing is acted on, on {}", policy.host),
-        (false, auto) => format!("{auto} may be restarted"),
+        (false, auto) => {
+            format!("{auto} may be restarted where they match a container (not looked at here)")
+        }
     };
     let probes = policy.services.iter().map(|service| service.probes.len()).sum();
     let unlisted = match policy.unlisted {

@@ -5,6 +5,7 @@ pub mod check;
 pub mod demo;
 pub mod log;
 pub mod output;
+mod reload;
 pub mod run;
 pub mod status;
 

@@ -4,19 +4,25 @@
 //! directory, no control socket. Only what makes the daemon wrong ends it: a config with errors, and a second daemon on the
 //! same state.
 
+use super::{
+    check::Checked,
+    reload::{Lacking, OnlyAtStart, Reloading, look_at_secrets},
+};
 use crate::{
     chronicle::Chronicle,
     clock::{Clock, HostClock},
     config::{self, Config, ConfigError, problem::Style},
-    daemon::{self, Order, World},
+    daemon::{self, World},
     docker::{
         adapter::DockerEngine,
         address::{AddressError, EngineAddress},
         port::Engine,
     },
     domain::{
+        message::Severity,
         name::{HostName, Seq, SinkName},
         observation::Observation,
+        policy::SinkPolicy,
         record::Record,
     },
     evidence::proc::ProcReader,
@@ -43,7 +49,6 @@ use std::{
 };
 use tokio::{
     runtime::{Builder, Runtime},
-    signal::unix::{SignalKind, signal},
     sync::mpsc,
 };
 
@@ -81,6 +86,18 @@ pub enum RunProblem {
     AnotherDaemon(StoreProblem),
     /// The system refuses what every process needs.
     System(io::Error),
+}
+
+impl RunProblem {
+    /// 1 where the config has errors, as `check` says it; else 2.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Config(ConfigError::Invalid(_)) => Checked::Wrong.exit_code(),
+            Self::Config(_) | Self::Address(_) | Self::AnotherDaemon(_) | Self::System(_) => {
+                Checked::Unreadable.exit_code()
+            }
+        }
+    }
 }
 
 impl fmt::Display for RunProblem {
@@ -122,7 +139,7 @@ impl From<io::Error> for RunProblem {
 /// See [`RunProblem`].
 pub fn run(request: &Request) -> Result<(), RunProblem> {
     let host = super::host_name();
-    let config = read_config(request, &host)?;
+    let mut config = read_config(request, &host)?;
     let address = EngineAddress::choose(
         request.engine.as_deref().or(config.engine.as_deref()),
         request.docker_host.as_deref(),
@@ -142,6 +159,8 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
     let kept = open_store(&state_dir, &clock, answers)?;
     let journal = begin_journal(&state_dir, &host, &clock);
     let resolver = Arc::new(Resolver::system());
+    let mut lacking = Lacking::default();
+    workers.block_on(look_at_secrets(&mut config, &mut lacking));
     let sinks = build_sinks(&config, &clock, &resolver)?;
     let (orders, taken) = mpsc::channel(ORDERS);
     {
@@ -151,9 +170,18 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
         {
             tracing::error!("{problem}: {}", problem.cause());
         }
-        heed_signals(request, &host, &clock, &resolver, orders, &tasks)?;
+        let reloading = Reloading {
+            request: request.clone(),
+            host: host.clone(),
+            clock: Arc::clone(&clock),
+            resolver: Arc::clone(&resolver),
+            started_with: OnlyAtStart::of(&config, request),
+            config: config.clone(),
+            lacking,
+        };
+        reloading.heed_signals(orders, &tasks)?;
     }
-    say_what_is_ahead(&config, &address, &kept.records);
+    say_what_is_ahead(&config, &address, &state_dir, &kept.records);
     let world = World {
         clock,
         tasks,
@@ -179,7 +207,7 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
     Ok(())
 }
 
-fn read_config(request: &Request, host: &HostName) -> Result<Config, RunProblem> {
+pub(super) fn read_config(request: &Request, host: &HostName) -> Result<Config, RunProblem> {
     let mut config = match &request.config {
         None => Config::without_config(host),
         Some(path) => {
@@ -264,7 +292,7 @@ fn begin_journal(state_dir: &Path, host: &HostName, clock: &Arc<dyn Clock>) -> O
         .ok()
 }
 
-fn build_sinks(
+pub(super) fn build_sinks(
     config: &Config,
     clock: &Arc<dyn Clock>,
     resolver: &Arc<Resolver>,
@@ -292,65 +320,6 @@ fn with_colours(config: &notify::config::SinkConfig) -> notify::config::SinkConf
             notify::config::SinkConfig::Terminal { style: notify::plain::Style::Coloured }
         }
         other => other.clone(),
-    }
-}
-
-/// SIGTERM and SIGINT end, SIGHUP reloads.
-fn heed_signals(
-    request: &Request,
-    host: &HostName,
-    clock: &Arc<dyn Clock>,
-    resolver: &Arc<Resolver>,
-    orders: mpsc::Sender<Order>,
-    tasks: &Tasks,
-) -> io::Result<()> {
-    let (mut term, mut interrupt, mut hangup) = (
-        signal(SignalKind::terminate())?,
-        signal(SignalKind::interrupt())?,
-        signal(SignalKind::hangup())?,
-    );
-    let (request, host) = (request.clone(), host.clone());
-    let (clock, resolver) = (Arc::clone(clock), Arc::clone(resolver));
-    tasks.spawn("signals", async move {
-        loop {
-            let order = tokio::select! {
-                _ = term.recv() => Some(Order::Stop),
-                _ = interrupt.recv() => Some(Order::Stop),
-                _ = hangup.recv() => reload(&request, &host, &clock, &resolver),
-            };
-            if let Some(order) = order
-                && orders.send(order).await.is_err()
-            {
-                return;
-            }
-        }
-    });
-    Ok(())
-}
-
-/// Reads the config again. One with errors changes nothing.
-fn reload(
-    request: &Request,
-    host: &HostName,
-    clock: &Arc<dyn Clock>,
-    resolver: &Arc<Resolver>,
-) -> Option<Order> {
-    let read = read_config(request, host).and_then(|config| {
-        let sinks = build_sinks(&config, clock, resolver)?;
-        Ok(Order::Reload { policy: Arc::new(config.policy), sinks })
-    });
-    match read {
-        Ok(order) => {
-            tracing::info!("the config was read again");
-            Some(order)
-        }
-        Err(problem) => {
-            tracing::error!("the config was not taken; the one of before stays:");
-            for line in problem.to_string().lines() {
-                tracing::error!("{line}");
-            }
-            None
-        }
     }
 }
 
@@ -383,19 +352,39 @@ fn hold_file(path: PathBuf) -> Box<dyn FnMut() -> bool + Send> {
     })
 }
 
-fn say_what_is_ahead(config: &Config, address: &EngineAddress, records: &[Record]) {
+fn say_what_is_ahead(
+    config: &Config,
+    address: &EngineAddress,
+    state_dir: &Path,
+    records: &[Record],
+) {
     let sinks: Vec<&str> = config.sinks.iter().map(|sink| sink.name.as_str()).collect();
     let dry = if config.policy.dry_run { " (dry run: nothing is touched)" } else { "" };
     tracing::info!(
         engine = %address,
+        state = %state_dir.display(),
         sinks = sinks.join(", "),
         services = config.policy.services.len(),
         "watching{dry}"
     );
-    let proven = records.iter().any(|record| matches!(record, Record::Sink(sink) if sink.proven));
-    if !proven {
-        tracing::warn!("MESSAGES REACH NOBODY as far as is known: no sink has confirmed one yet");
+    if !pages_have_arrived(&config.policy.sinks, records) {
+        tracing::warn!(
+            "PAGES REACH NOBODY as far as is known: no sink that takes pages has confirmed a message yet, as it is defined now"
+        );
     }
+}
+
+/// Whether a sink that takes pages has confirmed a message as it is defined now (P10).
+fn pages_have_arrived(sinks: &[SinkPolicy], records: &[Record]) -> bool {
+    let takes_pages = |sink: &&SinkPolicy| {
+        sink.severities.is_empty() || sink.severities.contains(&Severity::Page)
+    };
+    sinks.iter().filter(takes_pages).any(|sink| {
+        records.iter().any(|record| {
+            matches!(record, Record::Sink(known)
+                if known.sink == sink.name && known.proven && known.definition == sink.definition)
+        })
+    })
 }
 
 /// What spreads is the same after every start, and different from host to host.

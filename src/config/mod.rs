@@ -94,6 +94,9 @@ pub fn parse(name: &str, text: &str, host: &HostName) -> Result<Loaded, ConfigEr
     if !unreadable.is_empty() {
         problems.drop_what_follows_from(&unreadable, errors.len());
     }
+    if !raw.unknown.is_empty() {
+        problems.drop_what_is_missing(&raw.unknown);
+    }
     problems.sort();
     if problems.errors() > 0 {
         Err(ConfigError::Invalid(Box::new(problems)))

@@ -175,10 +175,38 @@ impl Problems {
                 || lines.contains(&self.source.line(problem.at.start))
         };
         let mut index = 0;
+        let stays: Vec<bool> = self
+            .kept
+            .iter()
+            .map(|problem| {
+                index += 1;
+                index <= first || !follows(problem)
+            })
+            .collect();
+        self.keep(&stays);
+    }
+
+    /// Leaves out what seems to be missing, where it may stand in a section with a name that there is not. That name's own
+    /// problem stays.
+    pub(super) fn drop_what_is_missing(&mut self, unknown: &[Span]) {
+        let of_the_file = 0..0;
+        let stays: Vec<bool> = self
+            .kept
+            .iter()
+            .map(|problem| {
+                let follows = problem.missing || problem.at == of_the_file;
+                !follows || unknown.contains(&problem.at)
+            })
+            .collect();
+        self.keep(&stays);
+    }
+
+    /// Keeps those, by their index.
+    fn keep(&mut self, keep: &[bool]) {
+        let mut stay = keep.iter();
         let mut dropped = (0, 0);
         self.kept.retain(|problem| {
-            index += 1;
-            let stays = index <= first || !follows(problem);
+            let stays = stay.next().copied().unwrap_or(true);
             match (stays, problem.level) {
                 (true, _) => {}
                 (false, Level::Error) => dropped.0 += 1,

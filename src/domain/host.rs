@@ -77,8 +77,9 @@ impl Domain {
         let refused = self.tell_of_refusals();
         self.tell_of_store();
         let lost = self.memory_lost_until();
+        let sinks = self.tell_of_sinks();
         self.record_host();
-        let deadlines = [brake, engine, refused, lost, self.durability.next_deadline()];
+        let deadlines = [brake, engine, refused, lost, sinks, self.durability.next_deadline()];
         self.host.deadline = deadlines.into_iter().flatten().filter(|at| *at > now).min();
         self.host.deadline
     }

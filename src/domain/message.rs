@@ -60,6 +60,8 @@ pub enum IncidentKind {
     StoreFailing,
     /// Host: what was kept was damaged, and defib began without it.
     MemoryLost,
+    /// Host: messages do not arrive at a sink (P4).
+    SinkFailing,
 }
 
 impl IncidentKind {
@@ -78,6 +80,7 @@ impl IncidentKind {
             IncidentKind::ActionsRefused => "actions_refused",
             IncidentKind::StoreFailing => "store_failing",
             IncidentKind::MemoryLost => "memory_lost",
+            IncidentKind::SinkFailing => "sink_failing",
         }
     }
 }

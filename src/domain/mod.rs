@@ -70,6 +70,8 @@ pub struct Domain {
     host: Host,
     incidents: BTreeMap<IncidentKey, Incident>,
     sinks: BTreeMap<SinkName, Sink>,
+    /// Which services match nothing was said since the policy came.
+    said_unmatched: bool,
 }
 
 /// What a container is to us.
@@ -93,6 +95,7 @@ impl Domain {
         self.agenda.ring(now.awake);
         self.observe(observation);
         self.settle();
+        self.say_unmatched();
         self.batch()
     }
 
@@ -147,6 +150,18 @@ impl Domain {
             );
         }
         Batch { seq, records, effects }
+    }
+
+    /// Once for each policy, after the first full list: a pattern that is misspelt watches nothing, and nothing else tells.
+    fn say_unmatched(&mut self) {
+        if self.said_unmatched || !self.looking.has_listed {
+            return;
+        }
+        self.said_unmatched = true;
+        let unmatched = self.unmatched();
+        if !unmatched.is_empty() {
+            self.decide(None, None, Decision::Unmatched(unmatched));
+        }
     }
 
     fn stamp(&self) -> Stamp {

@@ -492,8 +492,10 @@ pub enum DeliveryOutcome {
         /// What it said.
         reason: String,
     },
-    /// This message will never be taken (400, 413, 3xx).
+    /// This message is not taken (400, 413).
     Rejected(String),
-    /// The sink itself is broken (401, 403, 404, 410).
+    /// The sink itself is broken (401, 403, 404, 410, 3xx).
     Broken(String),
+    /// Nothing was sent: this host lacks what it takes (a secret that can't be read or used).
+    NotSent(String),
 }

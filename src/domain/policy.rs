@@ -108,6 +108,12 @@ pub struct SinkPolicy {
     pub severities: Vec<Severity>,
     /// Hard total for one attempt.
     pub deadline: Duration,
+    /// Tells it from a sink of the same name that goes elsewhere: a digest of its kind, its address and its secrets.
+    #[serde(default)]
+    pub definition: u64,
+    /// What this host lacks for sending there, when it was last looked at; in words that may be shown.
+    #[serde(default)]
+    pub lacks: Option<String>,
 }
 
 /// How one service is treated.

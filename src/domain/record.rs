@@ -102,6 +102,9 @@ pub struct SinkRecord {
     pub sink: SinkName,
     /// Whether it has ever confirmed a message (P10).
     pub proven: bool,
+    /// As what it was defined when it did.
+    #[serde(default)]
+    pub definition: u64,
 }
 
 /// What was decided and why.
@@ -153,6 +156,12 @@ pub enum Decision {
     Told(SinkName, IncidentId, MessageKind),
     /// A sink will never take a message.
     Undeliverable(SinkName, IncidentId, String),
+    /// A sink takes nothing, or nothing can be sent to it: why, and in how many seconds it is tried again.
+    SinkFails(SinkName, String, u64),
+    /// These services of the config match no container of this host.
+    Unmatched(Vec<ServiceName>),
+    /// A sink takes messages again.
+    SinkWorks(SinkName),
 }
 
 /// Where a record goes.
@@ -264,6 +273,9 @@ impl Rebase for DeliveryRecord {
     fn rebase(&mut self, map: &impl Fn(&mut Moment)) {
         if let Some(outgoing) = &mut self.row.outgoing {
             map(&mut outgoing.decided);
+            if let Some(refused) = &mut outgoing.refused {
+                map(&mut refused.since);
+            }
         }
     }
 }

@@ -54,6 +54,7 @@ impl Domain {
             host: Host::default(),
             incidents: BTreeMap::new(),
             sinks: BTreeMap::new(),
+            said_unmatched: false,
         };
         for sink in &domain.policy.sinks {
             domain.sinks.insert(sink.name.clone(), Sink::new(sink.clone()));
@@ -77,7 +78,7 @@ impl Domain {
                 }
                 Record::Sink(known) => {
                     if let Some(sink) = domain.sinks.get_mut(&known.sink) {
-                        sink.proven = known.proven;
+                        sink.proven_as = known.proven.then_some(known.definition);
                     }
                 }
                 Record::Forgotten(_) | Record::Cleared | Record::Decided(_) => {}
@@ -186,6 +187,7 @@ impl Domain {
     /// no longer configured closes its incidents.
     pub(super) fn adopt_policy(&mut self) {
         let policy = Arc::clone(&self.policy);
+        self.said_unmatched = false;
         let dropped: Vec<_> = self
             .sinks
             .keys()

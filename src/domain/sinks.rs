@@ -4,18 +4,21 @@ use super::{
     Domain,
     agenda::Owner,
     effect::{Effect, SendOrder},
-    message::{Message, MessageKind},
+    host::host_key,
+    message::{IncidentKind, Message, MessageKind, Severity},
     moment::AwakeMs,
     name::{IncidentId, MessageId, ServiceName, SinkName},
     observation::DeliveryOutcome,
     record::{Decision, DeliveryRecord, OnBoot, Record, RecordKey, SinkRecord},
     telling::{
         IncidentKey,
-        delivery::Next,
+        delivery::{Cause, Next, Sink},
         incident::{Incident, Picture},
         story::{Stage, Story},
+        wording,
     },
 };
+
 impl Domain {
     /// What the matter looks like now; `None`: there is nothing the matter.
     pub(super) fn set_picture(&mut self, key: IncidentKey, picture: Option<Picture>) {
@@ -154,7 +157,7 @@ impl Domain {
                 compose(policy, incident, kind, MessageId(serials.message), now)
             },
         );
-        if serials.message != before {
+        if serials.message != before || !next.is_empty() {
             self.agenda.touch(Owner::Host);
         }
         for step in next {
@@ -200,8 +203,9 @@ impl Domain {
         let Some(sink) = self.sinks.get_mut(name) else {
             return;
         };
-        let was_proven = sink.proven;
-        let kind_of = |sink: &super::telling::delivery::Sink, key: &IncidentKey| {
+        let was_proven = sink.proven_as;
+        let was_failing = needs_mending(sink);
+        let kind_of = |sink: &Sink, key: &IncidentKey| {
             sink.rows
                 .get(key)
                 .and_then(|row| row.outgoing.as_ref())
@@ -218,7 +222,9 @@ impl Domain {
         let Some(key) = sink.answered(message, attempt, outcome.clone(), now) else {
             return;
         };
-        let proven = sink.proven;
+        let proven = sink.proven_as;
+        let is_failing = needs_mending(sink);
+        let again = sink.next_attempt(now.awake).map_or(0, |at| at.since(now.awake).as_secs());
         let done_with = sink.rows.get(&key).is_some_and(|row| row.outgoing.is_none());
         if let Some(row) = sink.rows.get(&key) {
             let record =
@@ -227,7 +233,7 @@ impl Domain {
             self.records.push(Record::Delivery(Box::new(kept)));
         }
         if proven != was_proven {
-            self.records.push(Record::Sink(SinkRecord { sink: name.clone(), proven }));
+            self.record_sink(name);
         }
         if let (true, Some((kind, incident))) = (done_with, sent) {
             let decision = match outcome {
@@ -237,18 +243,65 @@ impl Domain {
                 DeliveryOutcome::Delivered
                 | DeliveryOutcome::Unknown(_)
                 | DeliveryOutcome::Paused { .. }
-                | DeliveryOutcome::Broken(_) => Decision::Told(name.clone(), incident, kind),
+                | DeliveryOutcome::Broken(_)
+                | DeliveryOutcome::NotSent(_) => Decision::Told(name.clone(), incident, kind),
             };
             self.decide(key.service.as_ref(), None, decision);
         }
+        // One line until the words change.
+        match is_failing {
+            Some(why) if was_failing.as_ref() != Some(&why) => {
+                self.decide(None, None, Decision::SinkFails(name.clone(), why, again));
+            }
+            None if was_failing.is_some() => {
+                self.decide(None, None, Decision::SinkWorks(name.clone()));
+            }
+            Some(_) | None => {}
+        }
+        self.agenda.touch(Owner::Host);
         self.agenda.touch(Owner::Sink(name.clone()));
         self.agenda.touch(Owner::Incident(key));
     }
 
+    fn record_sink(&mut self, name: &SinkName) {
+        if let Some(definition) = self.sinks.get(name).and_then(|sink| sink.proven_as) {
+            let record = SinkRecord { sink: name.clone(), proven: true, definition };
+            self.records.push(Record::Sink(record));
+        }
+    }
+
+    /// Sinks at which nothing arrives are told of through the others (P4). Returns when to look at them again.
+    pub(super) fn tell_of_sinks(&mut self) -> Option<AwakeMs> {
+        let now = self.now;
+        // A restart of ours ends nothing that was told: until such a sink has answered, what was known of it stands (S6).
+        if self.sinks.values().any(Sink::is_unheard) {
+            return None;
+        }
+        let key = host_key(IncidentKind::SinkFailing);
+        let is_open =
+            self.incidents.get(&key).is_some_and(|incident| incident.story.stage == Stage::Failing);
+        let matters: Vec<_> = self.sinks.values().filter_map(Sink::tell_of).collect();
+        let next = matters.iter().map(|(due, ..)| *due).filter(|due| *due > now.awake).min();
+        let due: Vec<_> = matters.iter().filter(|(due, ..)| is_open || *due <= now.awake).collect();
+        let Some((_, since, _)) = due.iter().min_by_key(|(_, since, _)| since.awake) else {
+            self.set_picture(key, None);
+            return next;
+        };
+        let pages_arrive = self.sinks.values().any(|sink| sink.takes_pages() && sink.is_working());
+        let level = if pages_arrive { Severity::Ticket } else { Severity::Page };
+        let lines = due.iter().map(|(.., line)| line.clone()).collect();
+        let content = wording::sink_failing(lines, pages_arrive);
+        self.set_picture(key, Some(Picture::failing(*since, Some(level), content)));
+        next
+    }
+
     /// After a refusal: what every sink was told, once more.
     pub(super) fn record_all_sinks(&mut self) {
+        let names: Vec<SinkName> = self.sinks.keys().cloned().collect();
+        for name in &names {
+            self.record_sink(name);
+        }
         for (name, sink) in &self.sinks {
-            self.records.push(Record::Sink(SinkRecord { sink: name.clone(), proven: sink.proven }));
             for (key, row) in &sink.rows {
                 let record =
                     DeliveryRecord { sink: name.clone(), incident: key.clone(), row: row.clone() };
@@ -256,6 +309,15 @@ impl Domain {
                 self.records.push(Record::Delivery(Box::new(kept)));
             }
         }
+    }
+}
+
+/// Why somebody has to mend it, where somebody has to.
+fn needs_mending(sink: &Sink) -> Option<String> {
+    let failing = sink.failing.as_ref()?;
+    match failing.cause {
+        Cause::Refuses | Cause::Unready => Some(failing.why.clone()),
+        Cause::Silent | Cause::Pauses => None,
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
     moment::Moment,
     name::{ReplicaName, ServiceName, SinkName},
     telling::incident::Incident,
+    watching::replica::Replica,
 };
 use std::time::Duration;
 
@@ -19,6 +20,8 @@ pub struct View {
     pub replicas: Vec<ReplicaView>,
     /// Every incident that is open, or not told to its end.
     pub incidents: Vec<Incident>,
+    /// Services of the config that match no container; empty while there was no full list.
+    pub unmatched: Vec<ServiceName>,
     /// Every sink.
     pub sinks: Vec<SinkView>,
     /// Since when the engine does not answer, and why.
@@ -46,6 +49,8 @@ pub struct ReplicaView {
     pub state: String,
     /// What its trouble shows, and how many failures it has.
     pub trouble: Option<(String, u32)>,
+    /// What fails without being a trouble, in words: why it is judged as it is.
+    pub failing: Vec<String>,
     /// Why it is not restarted, in words.
     pub hold: Option<String>,
     /// Whether it is being restarted.
@@ -61,15 +66,38 @@ pub struct ReplicaView {
 pub struct SinkView {
     /// Its name.
     pub name: SinkName,
-    /// Whether it has ever confirmed a message (P10).
+    /// Whether anybody is woken by it.
+    pub takes_pages: bool,
+    /// Whether it has confirmed a message since it was defined as it is now (P10).
     pub proven: bool,
-    /// What is wrong with it.
-    pub broken: Option<String>,
+    /// Whether the next message would arrive, as far as is known.
+    pub works: bool,
+    /// For how long nothing has arrived, and why.
+    pub failing: Option<(Duration, String)>,
+    /// What this host lacks for sending there.
+    pub lacks: Option<String>,
     /// Messages that it has not confirmed.
     pub waiting: usize,
+    /// In how long the next attempt is; `None`: nothing is owed.
+    pub next_attempt: Option<Duration>,
+    /// What it said to messages that it will never take.
+    pub undeliverable: Vec<String>,
 }
 
 impl Domain {
+    /// Services of the config that match no container. Nothing is known of it before the first full list.
+    pub(super) fn unmatched(&self) -> Vec<ServiceName> {
+        let matches = |name: &ServiceName| {
+            self.services.get(name).is_some_and(|service| !service.members.is_empty())
+        };
+        let services = self.policy.services.iter();
+        services
+            .filter(|service| self.looking.has_listed && !service.containers.is_empty())
+            .filter(|service| !matches(&service.name))
+            .map(|service| service.name.clone())
+            .collect()
+    }
+
     /// How things stand.
     pub fn view(&self) -> View {
         let replicas = self.replicas.values().map(|replica| ReplicaView {
@@ -83,6 +111,7 @@ impl Domain {
                 .trouble
                 .as_ref()
                 .map(|trouble| (trouble.shows.clone(), trouble.failures())),
+            failing: failing(replica),
             hold: replica.hold.as_ref().map(ToString::to_string),
             in_hand: replica.kept.attempt.is_some(),
             spent: (replica.kept.spending.spent, replica.policy.budget.restarts),
@@ -90,14 +119,23 @@ impl Domain {
         });
         let sinks = self.sinks.iter().map(|(name, sink)| SinkView {
             name: name.clone(),
-            proven: sink.proven,
-            broken: sink.broken.as_ref().map(|(_, why)| why.clone()),
-            waiting: sink.rows.values().filter(|row| row.outgoing.is_some()).count(),
+            takes_pages: sink.takes_pages(),
+            proven: sink.is_proven(),
+            works: sink.is_working(),
+            failing: sink
+                .failing
+                .as_ref()
+                .map(|failing| (self.now.awake.since(failing.since.awake), failing.why.clone())),
+            lacks: sink.policy.lacks.clone(),
+            waiting: sink.waiting(),
+            next_attempt: sink.next_attempt(self.now.awake).map(|at| at.since(self.now.awake)),
+            undeliverable: sink.undeliverable().map(str::to_owned).collect(),
         });
         View {
             now: self.now,
             replicas: replicas.collect(),
             incidents: self.incidents.values().cloned().collect(),
+            unmatched: self.unmatched(),
             sinks: sinks.collect(),
             engine_problem: self
                 .looking
@@ -108,4 +146,21 @@ impl Domain {
             hold_file: self.host.hold_file,
         }
     }
+}
+
+/// The probes of a replica without a trouble that fail. A trouble says by itself what it shows.
+fn failing(replica: &Replica) -> Vec<String> {
+    if replica.kept.trouble.is_some() {
+        return Vec::new();
+    }
+    let probes = replica.policy.probes.iter().filter_map(|probe| {
+        let seen = replica.evidence.probes.get(&probe.name).filter(|seen| seen.streak.failing)?;
+        let ever = if replica.has_passed(probe) {
+            ""
+        } else {
+            " (it has never passed since it was defined, so it restarts nothing)"
+        };
+        Some(format!("{}: {}{ever}", probe.name, seen.streak.shows))
+    });
+    probes.collect()
 }

@@ -76,7 +76,8 @@ pub fn classify(
                 answer.end.words()
             )),
         },
-        300..=399 => DeliveryOutcome::Rejected(format!("{reason}; redirects are not followed")),
+        // Wherever it leads, it is not where the config says; no other message would be taken there either.
+        300..=399 => DeliveryOutcome::Broken(format!("{reason}; redirects are not followed")),
         429 => DeliveryOutcome::Paused { wait: asked, reason },
         503 if asked.is_some() => DeliveryOutcome::Paused { wait: asked, reason },
         // The far end's own locks and timeouts: the next attempt may pass.
@@ -248,6 +249,7 @@ mod tests {
             DeliveryOutcome::Paused { .. } => "paused",
             DeliveryOutcome::Rejected(_) => "rejected",
             DeliveryOutcome::Broken(_) => "broken",
+            DeliveryOutcome::NotSent(_) => "not sent",
         }
     }
 
@@ -257,9 +259,9 @@ mod tests {
             let expected = match status {
                 200..=299 => "delivered",
                 429 => "paused",
-                401..=405 | 407 | 410 | 451 => "broken",
+                300..=399 | 401..=405 | 407 | 410 | 451 => "broken",
                 408 | 409 | 421 | 423 | 425 => "unknown",
-                300..=499 => "rejected",
+                400..=499 => "rejected",
                 _ => "unknown",
             };
             assert_eq!(word(&read(&answer(status, ""), Dialect::Plain)), expected, "{status}");

@@ -10,6 +10,7 @@ pub mod dns;
 pub mod http;
 pub mod plain;
 pub mod port;
+pub mod readiness;
 pub mod redaction;
 pub mod secret;
 pub mod signature;

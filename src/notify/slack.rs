@@ -182,8 +182,8 @@ impl SlackSink {
 
     async fn attempt(&self, order: &SendOrder) -> Result<DeliveryOutcome, DeliveryOutcome> {
         let deadline = Deadline::within(order.deadline);
-        let url = read_secret(&self.url, deadline).await.map_err(DeliveryOutcome::Broken)?;
-        let address = address::of(&url, self.allow_http).map_err(DeliveryOutcome::Broken)?;
+        let url = read_secret(&self.url, deadline).await.map_err(DeliveryOutcome::NotSent)?;
+        let address = address::of(&url, self.allow_http).map_err(DeliveryOutcome::NotSent)?;
         let body = payload(&order.message, order.durable, &self.tz).to_string().into_bytes();
         let post =
             Post { url: &address.url, headers: HeaderMap::new(), body, reads: Reads::Always };

@@ -75,16 +75,16 @@ impl Sink for TerminalSink {
                     return DeliveryOutcome::Unknown("the terminal stands still".to_owned());
                 }
                 Err(TrySendError::Disconnected(_)) => {
-                    return DeliveryOutcome::Broken("the terminal's thread has ended".to_owned());
+                    return DeliveryOutcome::NotSent("the terminal's thread has ended".to_owned());
                 }
             }
             match deadline.bound(result).await {
                 Some(Ok(Ok(()))) => DeliveryOutcome::Delivered,
                 Some(Ok(Err(error))) => {
-                    DeliveryOutcome::Broken(format!("the terminal cannot be written to: {error}"))
+                    DeliveryOutcome::NotSent(format!("the terminal cannot be written to: {error}"))
                 }
                 Some(Err(_)) => {
-                    DeliveryOutcome::Broken("the terminal's thread has ended".to_owned())
+                    DeliveryOutcome::NotSent("the terminal's thread has ended".to_owned())
                 }
                 None => DeliveryOutcome::Unknown("the terminal did not take it in time".to_owned()),
             }

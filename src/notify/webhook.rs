@@ -175,8 +175,8 @@ impl WebhookSink {
 
     async fn attempt(&self, order: &SendOrder) -> Result<DeliveryOutcome, DeliveryOutcome> {
         let deadline = Deadline::within(order.deadline);
-        let mut address = self.address(deadline).await.map_err(DeliveryOutcome::Broken)?;
-        let keys = self.keys(&mut address, deadline).await.map_err(DeliveryOutcome::Broken)?;
+        let mut address = self.address(deadline).await.map_err(DeliveryOutcome::NotSent)?;
+        let keys = self.keys(&mut address, deadline).await.map_err(DeliveryOutcome::NotSent)?;
         let answer = self.post(order, &address, &keys, deadline).await?;
         Ok(classify(&answer, Dialect::Plain, &address.redaction, self.clock.now().wall))
     }

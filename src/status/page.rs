@@ -1,7 +1,7 @@
 //! How things stand, for a person at a terminal: first what is wrong with defib itself, then what fails, then the rest in one
 //! line each.
 
-use super::snapshot::{ReplicaStatus, Snapshot};
+use super::snapshot::{ReplicaStatus, SinkStatus, Snapshot};
 use crate::{domain::moment::Spoken, notify::text};
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ pub fn page(snapshot: &Snapshot) -> String {
         page.push_str(&text);
         page.push('\n');
     };
-    if !snapshot.messages_reach_somebody {
-        line("MESSAGES REACH NOBODY: no sink has confirmed a message yet".to_owned());
+    if let Some(nobody) = reach_nobody(snapshot) {
+        line(nobody);
     }
     for problem in &snapshot.problems {
         line(format!("! {}", clean(problem)));
@@ -42,6 +42,9 @@ pub fn page(snapshot: &Snapshot) -> String {
     for replica in &snapshot.replicas {
         line(replica_line(replica));
     }
+    for service in &snapshot.unmatched {
+        line(format!("  {:NAME_WIDTH$} matches no container on this host", clean(service)));
+    }
     let probing = &snapshot.probing;
     if probing.targets > 0 {
         line(format!(
@@ -55,16 +58,62 @@ pub fn page(snapshot: &Snapshot) -> String {
         ));
     }
     for sink in &snapshot.sinks {
-        let state = match (&sink.broken, sink.proven) {
-            (Some(why), _) => format!("broken: {}", clean(why)),
-            (None, true) => "proven".to_owned(),
-            (None, false) => "not proven yet".to_owned(),
-        };
-        let waiting =
-            if sink.waiting > 0 { format!(", {} waiting", sink.waiting) } else { String::new() };
-        line(format!("  sink {}: {state}{waiting}", clean(&sink.name)));
+        line(sink_line(sink));
     }
     page
+}
+
+/// P10: what nobody must miss, and why it is so.
+fn reach_nobody(snapshot: &Snapshot) -> Option<String> {
+    let (what, counts): (_, fn(&SinkStatus) -> bool) =
+        match (snapshot.messages_reach_somebody, snapshot.pages_reach_somebody) {
+            (_, true) => return None,
+            (true, false) => ("PAGES REACH NOBODY", |sink| sink.takes_pages),
+            (false, false) => ("MESSAGES REACH NOBODY", |_| true),
+        };
+    let reasons: Vec<String> = snapshot
+        .sinks
+        .iter()
+        .filter(|sink| counts(sink))
+        .map(|sink| {
+            let why = match (&sink.broken, sink.works) {
+                (Some(why), false) => clean(why),
+                (Some(_) | None, true) | (None, false) => {
+                    "has not confirmed a message yet, as it is defined now".to_owned()
+                }
+            };
+            format!("{}: {why}", clean(&sink.name))
+        })
+        .collect();
+    let reasons =
+        if reasons.is_empty() { "no sink takes them".to_owned() } else { reasons.join("; ") };
+    Some(format!("{what}: {reasons}"))
+}
+
+fn sink_line(sink: &SinkStatus) -> String {
+    let proven = if sink.proven { "proven" } else { "not proven yet" };
+    let takes = if sink.takes_pages { "" } else { ", takes no pages" };
+    let mut text = format!("  sink {}: {proven}{takes}", clean(&sink.name));
+    if let Some(why) = sink.broken.as_ref().filter(|_| !sink.works) {
+        text += &match sink.broken_for_ms {
+            Some(span) => {
+                let span = Spoken(Duration::from_secs(span / 1000));
+                format!("; nothing has arrived for {span}: {}", clean(why))
+            }
+            None => format!("; nothing can be sent: {}", clean(why)),
+        };
+    }
+    if sink.waiting > 0 {
+        let next = Duration::from_secs(sink.next_attempt_ms.unwrap_or(0).div_ceil(1000));
+        let next = if next.is_zero() { "now".to_owned() } else { format!("in {}", Spoken(next)) };
+        text += &format!("; {} waiting, next attempt {next}", sink.waiting);
+    } else if sink.broken.is_some() && !sink.works {
+        text += "; the next attempt is the next message";
+    }
+    for why in &sink.undeliverable {
+        text += &format!("; was not told of something, and will not be: {}", clean(why));
+    }
+    text
 }
 
 fn replica_line(replica: &ReplicaStatus) -> String {
@@ -80,6 +129,9 @@ fn replica_line(replica: &ReplicaStatus) -> String {
     }
     if let Some(shows) = &replica.trouble {
         text += &format!("; {} failures: {}", replica.failures, clean(shows));
+    }
+    for shows in &replica.failing {
+        text += &format!("; {}", clean(shows));
     }
     if let Some(hold) = &replica.hold {
         text += &format!("; not restarted: {}", clean(hold));

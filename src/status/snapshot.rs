@@ -2,7 +2,7 @@
 
 use crate::{
     daemon::Shown,
-    domain::{moment::millis, telling::story::Stage},
+    domain::{SinkView, moment::millis, telling::story::Stage},
 };
 use serde::{Deserialize, Serialize};
 
@@ -15,12 +15,18 @@ pub struct Snapshot {
     pub at_ms: i64,
     /// This host.
     pub host: String,
-    /// Whether at least one sink has confirmed a message (P10).
+    /// Whether at least one sink has confirmed a message as it is defined now, and works (P10).
     pub messages_reach_somebody: bool,
+    /// The same of the sinks that take pages.
+    #[serde(default)]
+    pub pages_reach_somebody: bool,
     /// What is wrong with defib's own surroundings: engine, store, brake, hold. Empty when all is well.
     pub problems: Vec<String>,
     /// Every replica.
     pub replicas: Vec<ReplicaStatus>,
+    /// Services of the config that match no container of this host; empty too while the engine has not listed any.
+    #[serde(default)]
+    pub unmatched: Vec<String>,
     /// How the prober keeps up.
     pub probing: ProbingStatus,
     /// Every open incident.
@@ -46,6 +52,9 @@ pub struct ReplicaStatus {
     pub trouble: Option<String>,
     /// How many failures its trouble has.
     pub failures: u32,
+    /// What fails without being a trouble: a probe that has never passed says nothing yet.
+    #[serde(default)]
+    pub failing: Vec<String>,
     /// Why it is not restarted.
     pub hold: Option<String>,
     /// Whether it is being restarted.
@@ -101,12 +110,27 @@ pub struct IncidentStatus {
 pub struct SinkStatus {
     /// Its name.
     pub name: String,
-    /// Whether it has ever confirmed a message.
+    /// Whether anybody is woken by it.
+    #[serde(default)]
+    pub takes_pages: bool,
+    /// Whether it has confirmed a message since it was defined as it is now.
     pub proven: bool,
-    /// What is wrong with it.
+    /// Whether the next message would arrive, as far as is known.
+    #[serde(default)]
+    pub works: bool,
+    /// Why the last attempt did not arrive; before there was one, what this host lacks for it.
     pub broken: Option<String>,
+    /// For how long nothing has arrived, in milliseconds.
+    #[serde(default)]
+    pub broken_for_ms: Option<u64>,
     /// Messages that it has not confirmed.
     pub waiting: usize,
+    /// In how long the next attempt is, in milliseconds; null where nothing is owed.
+    #[serde(default)]
+    pub next_attempt_ms: Option<u64>,
+    /// What it said to messages that it will never take.
+    #[serde(default)]
+    pub undeliverable: Vec<String>,
 }
 
 impl Snapshot {
@@ -135,6 +159,7 @@ impl Snapshot {
             state: replica.state.clone(),
             trouble: replica.trouble.as_ref().map(|(shows, _)| shows.clone()),
             failures: replica.trouble.as_ref().map_or(0, |(_, failures)| *failures),
+            failing: replica.failing.clone(),
             hold: replica.hold.clone(),
             in_hand: replica.in_hand,
             restarts_spent: replica.spent.0,
@@ -148,10 +173,11 @@ impl Snapshot {
             service: incident.key.service.as_ref().map(ToString::to_string),
             kind: incident.key.kind.word().to_owned(),
             severity: incident.story.level.to_string(),
-            stage: match incident.story.stage {
-                Stage::Failing => "failing",
-                Stage::Recovered => "recovered",
-                Stage::Resolved => "resolved",
+            // A recovery that follows one that did not hold is told only when it has held, and seen at once.
+            stage: match (incident.story.stage, incident.ended) {
+                (Stage::Failing, None) => "failing",
+                (Stage::Failing, Some(_)) | (Stage::Recovered, _) => "recovered",
+                (Stage::Resolved, _) => "resolved",
             }
             .to_owned(),
             headline: incident.content.headline.clone(),
@@ -159,20 +185,31 @@ impl Snapshot {
         });
         let sinks = view.sinks.iter().map(|sink| SinkStatus {
             name: sink.name.to_string(),
+            takes_pages: sink.takes_pages,
             proven: sink.proven,
-            broken: sink.broken.clone(),
+            works: sink.works,
+            broken: sink
+                .failing
+                .as_ref()
+                .map(|(_, why)| why.clone())
+                .or_else(|| sink.lacks.clone()),
+            broken_for_ms: sink.failing.as_ref().map(|(span, _)| millis(*span)),
             waiting: sink.waiting,
+            next_attempt_ms: sink.next_attempt.map(millis),
+            undeliverable: sink.undeliverable.clone(),
         });
+        let reaches = |sink: &&SinkView| sink.proven && sink.works;
+        let reached = view.sinks.iter().filter(reaches).count();
+        let by_pages = view.sinks.iter().filter(reaches).filter(|sink| sink.takes_pages).count();
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             at_ms: view.now.wall.0,
             host: host.to_owned(),
-            messages_reach_somebody: view
-                .sinks
-                .iter()
-                .any(|sink| sink.proven && sink.broken.is_none()),
+            messages_reach_somebody: reached > 0,
+            pages_reach_somebody: by_pages > 0,
             problems,
             replicas: replicas.collect(),
+            unmatched: view.unmatched.iter().map(ToString::to_string).collect(),
             probing: ProbingStatus {
                 targets: probing.targets,
                 pool: probing.pool,
@@ -189,6 +226,11 @@ impl Snapshot {
 
     /// Whether there is nothing that anybody need look at.
     pub fn is_well(&self) -> bool {
-        self.messages_reach_somebody && self.problems.is_empty() && self.incidents.is_empty()
+        let sinks_are_well =
+            self.sinks.iter().all(|sink| sink.works && sink.undeliverable.is_empty());
+        self.pages_reach_somebody
+            && sinks_are_well
+            && self.problems.is_empty()
+            && self.incidents.is_empty()
     }
 }

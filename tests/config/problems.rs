@@ -133,7 +133,7 @@ fn of_one_service() {
             "{SINK}[[service]]\nname = 'a'\nreplicas = 1\nprobe = [{{ http = 'http://h/' }}]\n"
         ),
         &service("replicas = 0\n"),
-        &service("replicas = 2\nmin_healthy = 2\n"),
+        &service("replicas = 2\nmin_healthy = 2\nprobe = [{ http = ':80/' }]\n"),
     ]));
 }
 
@@ -287,4 +287,61 @@ fn no_problem_lets_a_terminal_obey_the_file() {
     let told =
         told(&["[sink.a]\nterminal = {}\n# \u{1b}[31m\n\"\\u001b[31m\\u202e\" = 3 # \u{1b}[31m\n"]);
     assert!(!told.contains(['\u{1b}', '\u{202e}']), "{told:?}");
+}
+
+#[test]
+fn a_misspelt_section_is_one_problem_with_the_nearest_known_key() {
+    const SINK: &str = "[sink.a]\nterminal = {}\n";
+    for (text, near) in [
+        (format!("{SINK}[[service]]\nname = 'web'\n[[contaners]]\nname = 'web'\n"), "`containers`"),
+        (
+            format!(
+                "{SINK}[[sevice]]\nname = 'web'\ncontainers = {{ name = 'web' }}\n\
+                 [[service.probe]]\nhttp = ':80/'\n"
+            ),
+            "`service`",
+        ),
+        ("[snk.a]\nterminal = {}\n".to_owned(), "`sink`"),
+        (format!("{SINK}[[hosts]]\nmatch = 'a'\nnever_act = true\n"), "`host`"),
+        (
+            format!("{SINK}[[service]]\nname = 'web'\n[[service.contaners]]\nname = 'web'\n"),
+            "`containers`",
+        ),
+    ] {
+        let found = problems(&text);
+        assert_eq!(found.iter().count(), 1, "{text}{found}");
+        let hint = found.iter().next().unwrap().hint.clone().unwrap_or_default();
+        assert!(hint.contains(&format!("did you mean {near}?")), "{text}{hint}");
+    }
+}
+
+#[test]
+fn a_min_healthy_that_weighs_nothing_is_warned_of() {
+    let warned = |rest: &str| {
+        let text = format!(
+            "[sink.a]\nterminal = {{}}\n[[service]]\nname = 'web'\ncontainers = {{ name = 'web' }}\n{rest}"
+        );
+        let loaded = defib::config::parse("defib.toml", &text, &crate::host()).unwrap();
+        loaded.warnings.iter().any(|warning| warning.title.contains("`min_healthy`"))
+    };
+    assert!(warned("min_healthy = 1\n"));
+    assert!(warned("min_healthy = 1\n[[service.probe]]\nhttp = 'http://a.example/'\n"));
+    assert!(!warned("min_healthy = 0\n"));
+    assert!(!warned("min_healthy = 1\n[[service.probe]]\nhttp = ':80/'\n"));
+}
+
+#[test]
+fn two_services_with_one_rule_are_told_with_a_caret_at_each() {
+    let text = "[sink.a]\nterminal = {}\n\
+                [[service]]\nname = 'a'\ncontainers = [{ name = 'x' }, { label = 'y=z' }]\n\
+                [[service]]\nname = 'b'\ncontainers = [{ image = 'i' }, { label = 'y=z' }]\n";
+    let problems = problems(text);
+    let problem = problems.iter().next().unwrap();
+    let rule = "{ label = 'y=z' }";
+    assert_eq!(&text[problem.at.clone()], rule);
+    assert_eq!(&text[problem.also[0].0.clone()], rule);
+    assert_eq!(
+        (problem.at.start, problem.also[0].0.start),
+        (text.rfind(rule).unwrap(), text.find(rule).unwrap())
+    );
 }

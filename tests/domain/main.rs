@@ -17,5 +17,6 @@ mod by_hand;
 mod replay;
 mod rig;
 mod seeing;
+mod sinks;
 mod surroundings;
 mod telling;

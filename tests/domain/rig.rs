@@ -180,6 +180,8 @@ pub fn policy(services: Vec<ServicePolicy>) -> Policy {
             name: SinkName::new("oncall"),
             severities: Vec::new(),
             deadline: seconds(10),
+            definition: 1,
+            lacks: None,
         }],
         looking: Looking { unhealthy_every: seconds(10), list_every: seconds(60) },
     }

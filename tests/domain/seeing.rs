@@ -123,7 +123,7 @@ fn a_mended_sink_is_tried_at_once_when_the_config_is_read_again() {
     let mut rig = settled(vec![ServicePolicy { restart: RestartMode::Never, ..probed("web") }]);
     let sink = rig.policy.sinks[0].name.clone();
     let broken = DeliveryOutcome::Broken("the webhook is gone (404)".to_owned());
-    rig.sink.entry(sink).or_default().push_back(broken);
+    rig.sink.entry(sink).or_default().extend([broken.clone(), broken]);
     rig.behave("web", Behaviour::Hangs);
     rig.run(seconds(120));
     assert!(rig.sent.is_empty());
@@ -264,4 +264,35 @@ fn a_trial_that_tried_nothing_is_not_counted() {
     rig.inspects_work = true;
     rig.run(seconds(60));
     assert!(!rig.acts.is_empty(), "the next after a minute, and not after five");
+}
+
+#[test]
+fn a_service_that_matches_no_container_is_said_to_once_the_engine_has_listed_them() {
+    let web = service("web");
+    let mistyped = ServicePolicy { replicas: None, ..service("wbe") };
+    let mut url = http_probe();
+    let ProbeSpec::Http(http) = &mut url.spec;
+    http.place = Place::Url { host: "site.example".to_owned(), port: 80 };
+    let alone = ServicePolicy { containers: Vec::new(), probes: vec![url], ..service("url") };
+    let mut rig = Rig::new(policy(vec![web, mistyped, alone]));
+    rig.engine_works = false;
+    rig.crash();
+    rig.run(seconds(90));
+    let said = |rig: &Rig| {
+        let said = rig.decisions.iter().filter_map(|(_, decision)| match decision {
+            Decision::Unmatched(services) => Some(services.clone()),
+            _ => None,
+        });
+        said.collect::<Vec<_>>()
+    };
+    assert!(said(&rig).is_empty() && rig.view().unmatched.is_empty(), "nobody can know");
+    rig.add("web");
+    rig.engine_works = true;
+    rig.run(seconds(300));
+    let wbe = ServiceName::new("wbe");
+    assert_eq!(said(&rig), [vec![wbe.clone()]], "once");
+    assert_eq!(rig.view().unmatched, [wbe]);
+    rig.add("wbe-1");
+    rig.run(seconds(5));
+    assert!(rig.view().unmatched.is_empty());
 }

@@ -6,7 +6,7 @@ use defib::domain::{
     judging::verdict::Verdict,
     message::{MessageKind, Severity},
     name::SinkName,
-    observation::{ContainerState, DeliveryOutcome, EventAction, LookFailure, Observation},
+    observation::{ContainerState, EventAction, LookFailure, Observation},
     policy::{RestartMode, ServicePolicy, SinkPolicy},
     record::Decision,
 };
@@ -227,6 +227,8 @@ fn a_sink_that_was_away_from_the_config_is_told_of_the_next_incident() {
             name: SinkName::new(*name),
             severities: Vec::new(),
             deadline: seconds(10),
+            definition: 1,
+            lacks: None,
         };
         policy.sinks = sinks.iter().map(named).collect();
         policy
@@ -282,24 +284,6 @@ fn two_lives_without_any_memory_give_no_key_twice() {
         keys.push(rig.sent[0].2.idempotency_key());
     }
     assert_ne!(keys[0], keys[1]);
-}
-
-#[test]
-fn what_a_sink_will_never_take_is_tried_small_once_and_then_said() {
-    let mut rig = Rig::new(policy(vec![never("web")]));
-    let outcomes = rig.sink.entry(SinkName::new("oncall")).or_default();
-    outcomes.extend(std::iter::repeat_n(DeliveryOutcome::Rejected("400".to_owned()), 2));
-    rig.add("web");
-    rig.run(seconds(90));
-    rig.behave("web", Behaviour::Hangs);
-    rig.run(seconds(600));
-    assert!(rig.sent.is_empty());
-    let undeliverable =
-        rig.decisions.iter().filter(|(_, d)| matches!(d, Decision::Undeliverable(..)));
-    assert_eq!(undeliverable.count(), 1);
-    rig.behave("web", Behaviour::Fine);
-    rig.run(seconds(60));
-    assert_eq!(kinds(&rig), [MessageKind::Missed], "no end of what nobody heard begin");
 }
 
 #[test]

@@ -85,6 +85,8 @@ fn a_slow_sink_delays_no_other() {
         name: SinkName::new("other"),
         severities: Vec::new(),
         deadline: seconds(10),
+        definition: 1,
+        lacks: None,
     });
     let mut rig = Rig::new(policy);
     rig.sink

@@ -66,3 +66,19 @@ fn the_numbers_in_the_docs_are_the_codes() {
         assert!(docs.contains(&number), "{number}");
     }
 }
+
+/// What somebody who is woken pastes must be there.
+#[test]
+fn no_message_in_the_docs_names_a_command_that_there_is_not() {
+    use clap::CommandFactory as _;
+    let commands = defib::cli::arguments::Arguments::command();
+    let docs = std::fs::read_to_string(DOCS).unwrap();
+    let steps = docs.split(['\n', '`', '"']).map(str::trim).filter_map(|line| {
+        let line = line.strip_prefix("$ ").unwrap_or(line);
+        line.strip_prefix("sudo ").unwrap_or(line).strip_prefix("defib ")
+    });
+    for step in steps.filter(|step| !step.starts_with("on ") && !step.starts_with("could ")) {
+        let word = step.split_whitespace().next().unwrap_or_default();
+        assert!(commands.find_subcommand(word).is_some(), "`defib {step}`");
+    }
+}

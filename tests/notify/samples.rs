@@ -68,9 +68,9 @@ pub(crate) fn page() -> Message {
             "main thread in recv() on fd 13, TCP to 10.0.3.7:443, for 94s",
         ]),
         next_steps: strings(&[
-            "A restart is unlikely to help; look at windy/matcher/1 first.",
-            "Keep defib from touching it while you look:",
-            "$ sudo defib cordon account-server --for 2h --why \"looking at it\"",
+            "$ docker logs --tail 50 account-server",
+            "$ docker inspect --format '{{json .State.Health}}' account-server",
+            "$ docker restart account-server",
         ]),
         note: Some("Login for every product.\nOwner: identity team.".to_owned()),
         ..notice()

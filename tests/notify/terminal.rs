@@ -102,6 +102,6 @@ async fn a_closed_terminal_is_broken() {
     let sink = TerminalSink::start(Box::new(Closed), Style::Plain, berlin()).unwrap();
     assert_eq!(
         sink.deliver(order(page(), 1)).await,
-        DeliveryOutcome::Broken("the terminal cannot be written to: broken pipe".to_owned())
+        DeliveryOutcome::NotSent("the terminal cannot be written to: broken pipe".to_owned())
     );
 }

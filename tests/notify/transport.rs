@@ -212,7 +212,8 @@ async fn a_huge_answer_is_not_swallowed() {
                 DeliveryOutcome::Delivered | DeliveryOutcome::Unknown(_) => true,
                 DeliveryOutcome::Paused { .. }
                 | DeliveryOutcome::Rejected(_)
-                | DeliveryOutcome::Broken(_) => false,
+                | DeliveryOutcome::Broken(_)
+                | DeliveryOutcome::NotSent(_) => false,
             };
             assert!(is_right, "{outcome:?}");
             assert!(receiver.bytes_flooded() < 50_000_000, "{}", receiver.bytes_flooded());
@@ -228,7 +229,7 @@ async fn a_redirect_is_not_followed() {
     {
         let reply = with_header(status, "Location", &elsewhere.url("/stolen"), "");
         for (outcome, receiver) in both(reply, LONG).await {
-            let DeliveryOutcome::Rejected(reason) = outcome else { panic!("{outcome:?}") };
+            let DeliveryOutcome::Broken(reason) = outcome else { panic!("{outcome:?}") };
             assert!(
                 reason.contains("redirects are not followed") && !reason.contains("stolen"),
                 "{reason}"
@@ -266,7 +267,7 @@ async fn a_secret_is_read_anew_at_each_attempt() {
     let file = file_with("");
     let sink = build_sink(SinkConfig::Slack { url: source(&file), allow_http: false });
     let outcome = sink.deliver(order(page(), 1)).await;
-    let DeliveryOutcome::Broken(reason) = outcome else { panic!("{outcome:?}") };
+    let DeliveryOutcome::NotSent(reason) = outcome else { panic!("{outcome:?}") };
     assert!(reason.starts_with("secret could not be read from file `"), "{reason}");
     std::fs::write(file.path(), receiver.url(PATH)).unwrap();
     assert_eq!(sink.deliver(order(page(), 2)).await, DeliveryOutcome::Delivered);
@@ -282,7 +283,7 @@ async fn a_signing_secret_that_cannot_be_used_breaks_the_sink_before_anything_is
         allow_http: false,
     });
     let outcome = sink.deliver(order(page(), 1)).await;
-    let DeliveryOutcome::Broken(reason) = outcome else { panic!("{outcome:?}") };
+    let DeliveryOutcome::NotSent(reason) = outcome else { panic!("{outcome:?}") };
     assert!(reason.contains("decodes to 5 bytes") && !reason.contains("c2hvcnQ"), "{reason}");
     assert!(receiver.received().is_empty());
 }

@@ -39,7 +39,7 @@ impl Clock for Still {
 /// A state record, told apart by `name` and `number`.
 pub fn state(name: &str, number: u64) -> Record {
     let sink = SinkName::new(format!("{name}/{number}"));
-    Record::Sink(SinkRecord { sink, proven: true })
+    Record::Sink(SinkRecord { sink, proven: true, definition: 0 })
 }
 
 /// A record that removes `state`.

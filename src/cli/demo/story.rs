@@ -108,7 +108,10 @@ impl Story {
             | Decision::Opened(..)
             | Decision::Raised(..)
             | Decision::Resolved(_)
-            | Decision::Told(..) => {}
+            | Decision::Told(..)
+            | Decision::SinkFails(..)
+            | Decision::SinkWorks(_)
+            | Decision::Unmatched(_) => {}
         }
     }
 }

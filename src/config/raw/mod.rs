@@ -28,6 +28,8 @@ pub(super) struct RawFile<'a> {
     /// There are sinks, be they refused.
     pub(super) has_sinks: bool,
     pub(super) hosts: Vec<RawHost<'a>>,
+    /// Where sections stand that there are not: what seems to be missing may be in them.
+    pub(super) unknown: Vec<Span>,
 }
 
 /// `[watch]`
@@ -220,6 +222,7 @@ pub(super) fn read<'a>(file: &'a Spanned<DeTable<'a>>, problems: &mut Problems) 
         sinks: reader.named_tables("sink", Table::Sink, sink),
         has_sinks: reader.has("sink"),
         hosts: reader.tables("host", Table::Host, host),
+        unknown: reader.unknown_keys(),
     };
     reader.finish();
     raw

@@ -45,6 +45,22 @@ impl<'a, 'p> Reader<'a, 'p> {
         self.entries.keys().any(|name| is_refused(name.get_ref()))
     }
 
+    /// The places of keys that no version knows.
+    pub(super) fn unknown_keys(&self) -> Vec<Span> {
+        let is_unknown = |name: &str| keys::keys_of(self.table).all(|known| known.name != name);
+        let names = self.entries.keys().filter(|name| is_unknown(name.get_ref()));
+        names.map(At::span).collect()
+    }
+
+    /// Whether this key probably stands there too, misspelt.
+    fn is_misspelt_too(&self, key: &'static str) -> bool {
+        self.entries.keys().any(|name| {
+            let name = name.get_ref();
+            keys::keys_of(self.table).all(|known| known.name != *name)
+                && nearest(name, [key]).is_some()
+        })
+    }
+
     /// Whether a key stands there, with whatever value.
     pub(super) fn has(&self, key: &str) -> bool {
         self.entries.contains_key(key)
@@ -170,8 +186,11 @@ impl<'a, 'p> Reader<'a, 'p> {
                 _ => format!("[[{key}]]"),
             };
             let at = self.key_at(key).unwrap_or(value.span());
+            // Under a misspelt `[[service]]` a `[[service.probe]]` begins a `service` of its own.
+            let missing = self.is_misspelt_too(key);
+            let problem = Problem::error(at, format!("`{key}` stands in double brackets"));
             self.problems.push(
-                Problem::error(at, format!("`{key}` stands in double brackets"))
+                Problem { missing, ..problem }
                     .cause("there can be many of these")
                     .hint(format!("write `{header}`")),
             );
@@ -267,8 +286,19 @@ impl<'a, 'p> Reader<'a, 'p> {
                         | Table::Host
                 )
         });
+        let near_elsewhere = || {
+            let tables = keys::KEYS.iter().filter(|known| known.table == Table::Service);
+            nearest(key, tables.map(|known| known.name)).filter(|_| self.table == Table::File)
+        };
         match (nearest(key, names()), elsewhere) {
             (Some(near), _) => problem.cause("unknown key").hint(format!("did you mean `{near}`?")),
+            (None, None) if near_elsewhere().is_some() => {
+                let near = near_elsewhere().unwrap_or_default();
+                problem.cause("unknown key").hint(format!(
+                    "did you mean `{near}`? It belongs in {}",
+                    Table::Service.heading()
+                ))
+            }
             // In which table a key stands is not known for sure where a header could not be read.
             (None, Some(known)) => Problem { missing: true, ..problem }
                 .cause(format!("`{key}` belongs in {}", known.table.heading()))

@@ -12,7 +12,7 @@ use crate::config::{
 };
 use crate::domain::{
     name::ServiceName,
-    policy::{ContainerMatch, ProbePolicy, RestartMode, ServicePolicy},
+    policy::{ContainerMatch, Place, ProbePolicy, ProbeSpec, RestartMode, ServicePolicy},
 };
 
 /// The name under which containers without a service are kept.
@@ -37,8 +37,10 @@ pub(super) fn read(
     }
     let treatment = Treatment::read(&raw.treatment, defaults, problems);
     let replicas = replicas(raw, has_containers, problems);
-    reachable(raw, &treatment, replicas, problems);
     let probes = probes(raw, has_containers, problems);
+    if !counts_nothing(raw, &probes, problems) {
+        reachable(raw, &treatment, replicas, problems);
+    }
     Some(ServicePolicy {
         containers,
         replicas,
@@ -166,6 +168,34 @@ fn reachable(
             None => problem,
         });
     }
+}
+
+/// Whether `min_healthy` is set and never weighs anything: it is about what a replica still answers, and only defib's own
+/// probes of it say that.
+fn counts_nothing(raw: &RawService<'_>, probes: &[ProbePolicy], problems: &mut Problems) -> bool {
+    let Some(given) = raw.treatment.min_healthy.as_ref().filter(|given| *given.get_ref() > 0)
+    else {
+        return false;
+    };
+    let of_replicas = |probe: &ProbePolicy| {
+        let ProbeSpec::Http(http) = &probe.spec;
+        matches!(http.place, Place::Replica { .. })
+    };
+    if probes.iter().any(of_replicas) {
+        return false;
+    }
+    problems.push(
+        Problem {
+            missing: true,
+            ..Problem::warning(given.span(), "`min_healthy` changes nothing here")
+        }
+        .cause("this service has no probe of its replicas")
+        .hint(
+            "it keeps a replica that still answers a probe from being restarted while too few \
+             others are well; give the service a `[[service.probe]]`, or leave this out",
+        ),
+    );
+    true
 }
 
 fn dependencies(raw: &RawService<'_>) -> Vec<ServiceName> {

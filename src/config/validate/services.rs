@@ -60,33 +60,40 @@ fn claims(
     services: &[(usize, Arc<ServicePolicy>)],
     problems: &mut Problems,
 ) {
-    let mut claimed: BTreeMap<String, usize> = BTreeMap::new();
+    let mut claimed: BTreeMap<String, (usize, Span)> = BTreeMap::new();
     for (index, service) in services {
-        for matched in &service.containers {
+        for (rule, matched) in service.containers.iter().enumerate() {
             let spelled = containers::spelled(matched);
-            let at = |index: usize| {
-                raw[index].containers.as_ref().map_or_else(|| raw[index].at.clone(), At::span)
-            };
+            let at = rule_at(&raw[*index], rule, service.containers.len());
             match claimed.get(&spelled) {
-                Some(first) if first == index => problems.push(
-                    Problem::warning(at(*index), "the same containers are named twice")
-                        .cause(format!("`{spelled}` stands here twice")),
+                Some((first, first_at)) if first == index => problems.push(
+                    Problem::warning(at, "the same containers are named twice")
+                        .cause(format!("`{spelled}` stands here twice"))
+                        .also(first_at.clone(), "the first"),
                 ),
-                Some(first) => problems.push(
-                    Problem::error(at(*index), "two services have the same containers")
+                Some((_, first_at)) => problems.push(
+                    Problem::error(at, "two services have the same containers")
                         .cause("these belong to another service already")
-                        .also(at(*first), "here")
+                        .also(first_at.clone(), "here")
                         .hint(
                             "a container belongs to one service: it alone says whether it may be \
                                restarted",
                         ),
                 ),
                 None => {
-                    claimed.insert(spelled, *index);
+                    claimed.insert(spelled, (*index, at));
                 }
             }
         }
     }
+}
+
+/// The place of one of a service's `read` rules, where each of those in the file could be read; else of all of them.
+fn rule_at(service: &RawService<'_>, rule: usize, read: usize) -> Span {
+    let Some(given) = service.containers.as_ref() else { return service.at.clone() };
+    let rules = given.get_ref();
+    let one = rules.get(rule).filter(|_| rules.len() == read);
+    one.map_or_else(|| given.span(), |one| one.at.clone())
 }
 
 /// A dependency: on which service, and where it stands.

@@ -51,7 +51,13 @@ pub(super) fn read(
 /// Where messages go without any sink in the file, or without a file.
 pub(super) fn terminal() -> (SinkPolicy, NamedSink) {
     let name = SinkName::new("terminal");
-    let policy = SinkPolicy { name: name.clone(), severities: Vec::new(), deadline: TIMEOUT };
+    let policy = SinkPolicy {
+        name: name.clone(),
+        severities: Vec::new(),
+        deadline: TIMEOUT,
+        definition: TERMINAL.definition(),
+        lacks: None,
+    };
     (policy, NamedSink { name, config: TERMINAL })
 }
 
@@ -62,9 +68,15 @@ fn one(raw: &RawSink<'_>, problems: &mut Problems) -> Option<(SinkPolicy, NamedS
     let deadline = value::time("timeout", raw.timeout.as_ref(), zero, problems).unwrap_or(TIMEOUT);
     let config = config(raw, problems);
     let name = SinkName::new(*raw.name.get_ref());
-    let policy = SinkPolicy { name: name.clone(), severities: severities?, deadline };
-    let sink = NamedSink { name, config: config? };
-    fits.then_some((policy, sink))
+    let (severities, config) = (severities?, config?);
+    let policy = SinkPolicy {
+        name: name.clone(),
+        severities,
+        deadline,
+        definition: config.definition(),
+        lacks: None,
+    };
+    fits.then_some((policy, NamedSink { name, config }))
 }
 
 const SEVERITIES: [(&str, Severity); 3] =

@@ -2,16 +2,17 @@
 //!
 //! One row for each (sink, incident), in the same transaction as the incident (P1). A message keeps its ID, and so its
 //! idempotency key, over all attempts. One message is under way per sink, so that a slow sink delays only itself (P4) and
-//! order is kept. A sink that asks to be left alone is, as a whole; one that is broken is tried again hourly and heals by
-//! itself. Before every attempt the question is asked anew what the sink is owed: what is no longer true is not sent.
+//! order is kept. A sink that asks to be left alone is, as a whole; one that is broken is tried again ever more rarely and
+//! heals by itself. A message that is refused stays owed for a day. Before every attempt the question is asked anew what the
+//! sink is owed: what is no longer true is not sent.
 
 use super::{
     incident::{Incident, IncidentKey},
-    story::{Story, known_after, owed},
+    story::{Stage, Story, known_after, owed},
 };
 use crate::domain::{
     durability::{COMMIT_WITHIN, Fate},
-    message::{Message, Severity},
+    message::{IncidentKind, Message, Severity},
     moment::{AwakeMs, Moment, millis},
     name::{IncidentId, MessageId, Seq},
     observation::DeliveryOutcome,
@@ -32,8 +33,27 @@ const MAX_PAUSE: Duration = Duration::from_secs(3600);
 /// Where it asks to be left alone and does not say for how long.
 const DEFAULT_PAUSE: Duration = Duration::from_secs(30);
 
-/// A broken sink (wrong key, gone channel) is tried again this often.
-const BROKEN_RETRY: Duration = Duration::from_secs(3600);
+/// What refuses (wrong key, gone channel) is tried again after these waits, and then after the last of them each time. One
+/// refusal may be a hiccup of the far end, and a page waits behind it; one that lasts needs a person.
+const REFUSED_RETRY: [Duration; 4] = [
+    Duration::from_secs(60),
+    Duration::from_secs(5 * 60),
+    Duration::from_secs(15 * 60),
+    Duration::from_secs(3600),
+];
+
+/// What this host lacks for sending (a secret's file that comes late) is looked at again this often: it disturbs nobody.
+const UNREADY_RETRY: Duration = Duration::from_secs(60);
+
+/// A message that is refused even when reduced to what matters stays owed for so long. By then the first daily reminder
+/// takes its place, where the incident is still open.
+const REFUSED_FOR: Duration = Duration::from_secs(24 * 3600);
+
+/// So long after a sink began to refuse, others are told: its first retry has not helped then.
+pub(crate) const TELL_OF_REFUSING_AFTER: Duration = Duration::from_secs(90);
+
+/// So long after a sink could no longer be reached, others are told: networks and far ends restart within some minutes.
+pub(crate) const TELL_OF_SILENCE_AFTER: Duration = Duration::from_secs(10 * 60);
 
 /// An answer may come so much later than the attempt's deadline before it counts as unknown.
 const ANSWER_SLACK: Duration = Duration::from_secs(2);
@@ -49,6 +69,9 @@ pub struct Row {
     pub outgoing: Option<Outgoing>,
     /// The story that the sink will never take, in any form.
     pub rejected: Option<Story>,
+    /// What it said to that.
+    #[serde(default)]
+    pub refusal: Option<String>,
 }
 
 /// A message that the sink has not confirmed.
@@ -66,9 +89,45 @@ pub struct Outgoing {
     pub seq: Seq,
     /// The sink refused the whole of it: only what matters is sent.
     pub minimal: bool,
+    /// It refused that too.
+    #[serde(default)]
+    pub refused: Option<Refused>,
     /// Not before this. A restart of ours begins anew at once.
     #[serde(skip)]
     pub(crate) not_before: AwakeMs,
+}
+
+/// That a message is refused in any form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// Since when.
+    pub since: Moment,
+    /// How often.
+    pub times: u32,
+}
+
+/// Why the last attempt at a sink did not arrive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failing {
+    /// Since when nothing has arrived.
+    pub(crate) since: Moment,
+    pub(crate) cause: Cause,
+    pub(crate) why: String,
+    /// How often it has refused.
+    times: u32,
+}
+
+/// What kind of reason: whom it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// The far end takes nothing, or not this: somebody has to mend the sink.
+    Refuses,
+    /// This host lacks what it takes to send.
+    Unready,
+    /// No answer, or none that says what came of it.
+    Silent,
+    /// It asks to be left alone.
+    Pauses,
 }
 
 /// One sink.
@@ -78,10 +137,12 @@ pub(crate) struct Sink {
     pub(crate) rows: BTreeMap<IncidentKey, Row>,
     in_flight: Option<InFlight>,
     paused_until: Option<AwakeMs>,
-    /// Since when it has been broken, and what it said.
-    pub(crate) broken: Option<(Moment, String)>,
-    /// Whether it has confirmed a message.
-    pub(crate) proven: bool,
+    pub(crate) failing: Option<Failing>,
+    /// Since our start.
+    has_answered: bool,
+    /// As what it was defined when it last confirmed a message. What it confirmed before its address or a secret changed
+    /// says nothing about whether messages arrive now.
+    pub(crate) proven_as: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -90,6 +151,8 @@ struct InFlight {
     message: MessageId,
     attempt: u32,
     until: AwakeMs,
+    /// As what the sink was defined when it left.
+    definition: u64,
 }
 
 /// What a sink does next.
@@ -110,20 +173,117 @@ impl Sink {
             rows: BTreeMap::new(),
             in_flight: None,
             paused_until: None,
-            broken: None,
-            proven: false,
+            failing: None,
+            has_answered: false,
+            proven_as: None,
         }
     }
 
-    /// The config was read again. Whoever mended a broken sink need not wait for its next try.
+    /// The config was read again. Whoever mended a broken sink need not wait for its next try; and one that goes elsewhere
+    /// now has nothing to do with how it was before.
     pub(crate) fn adopt(&mut self, policy: SinkPolicy) {
+        let is_another = self.policy.definition != policy.definition;
         self.policy = policy;
-        if self.broken.is_some() {
+        if self.failing.is_some() || is_another {
             self.paused_until = None;
             for outgoing in self.rows.values_mut().filter_map(|row| row.outgoing.as_mut()) {
                 outgoing.not_before = AwakeMs(0);
             }
         }
+        if is_another {
+            self.failing = None;
+            for row in self.rows.values_mut() {
+                row.rejected = None;
+                row.refusal = None;
+                if let Some(outgoing) = &mut row.outgoing {
+                    outgoing.minimal = false;
+                    outgoing.refused = None;
+                }
+            }
+        }
+    }
+
+    /// Messages that it has not confirmed.
+    pub(crate) fn waiting(&self) -> usize {
+        self.rows.values().filter(|row| row.outgoing.is_some()).count()
+    }
+
+    /// What it said to messages that it will never take.
+    pub(crate) fn undeliverable(&self) -> impl Iterator<Item = &str> {
+        self.rows
+            .values()
+            .filter(|row| row.rejected.is_some())
+            .map(|row| row.refusal.as_deref().unwrap_or("it refuses this message"))
+    }
+
+    /// Whether the next message would arrive, as far as is known. That an attempt got no answer says nothing any more once
+    /// nothing is owed.
+    pub(crate) fn is_working(&self) -> bool {
+        if self.policy.lacks.is_some() {
+            return false;
+        }
+        match self.failing.as_ref().map(|failing| failing.cause) {
+            None => true,
+            Some(Cause::Refuses | Cause::Unready) => false,
+            Some(Cause::Silent | Cause::Pauses) => self.waiting() == 0,
+        }
+    }
+
+    /// What it is like is not known: it is owed something, and has not answered since our start.
+    pub(crate) fn is_unheard(&self) -> bool {
+        !self.has_answered && self.waiting() > 0
+    }
+
+    /// When others hear that nothing arrives here, and why; `None`: there is nothing to tell.
+    pub(crate) fn tell_of(&self) -> Option<(AwakeMs, Moment, String)> {
+        let waiting = self.waiting();
+        let owes = if waiting == 1 {
+            "1 message waits".to_owned()
+        } else {
+            format!("{waiting} messages wait")
+        };
+        if let Some(failing) = self.failing.as_ref().filter(|_| waiting > 0) {
+            let after = match failing.cause {
+                Cause::Refuses | Cause::Unready => TELL_OF_REFUSING_AFTER,
+                Cause::Silent | Cause::Pauses => TELL_OF_SILENCE_AFTER,
+            };
+            let line = format!("{}: {}; {owes}", self.policy.name, failing.why);
+            return Some((failing.since.awake + after, failing.since, line));
+        }
+        let refused = |row: &Row| {
+            row.outgoing
+                .as_ref()
+                .and_then(|outgoing| outgoing.refused.as_ref())
+                .map(|refused| refused.since)
+        };
+        if let Some(since) = self.rows.values().filter_map(refused).min_by_key(|since| since.awake)
+        {
+            let line = format!("{}: it refuses a message that it is owed", self.policy.name);
+            return Some((since.awake + TELL_OF_REFUSING_AFTER, since, line));
+        }
+        let why = self.undeliverable().next()?;
+        let line = format!("{}: it was not told, and will not be: {why}", self.policy.name);
+        Some((AwakeMs(0), Moment::default(), line))
+    }
+
+    /// When the next attempt is, where one is owed; a moment that has passed: it is under way.
+    pub(crate) fn next_attempt(&self, now: AwakeMs) -> Option<AwakeMs> {
+        if self.in_flight.is_some() {
+            return Some(now);
+        }
+        let outgoing = self.rows.values().filter_map(|row| row.outgoing.as_ref());
+        let ready = outgoing.map(|outgoing| outgoing.not_before).min()?;
+        Some(self.paused_until.map_or(ready, |until| until.max(ready)).max(now))
+    }
+
+    /// Whether it has confirmed a message since it was defined as it is now.
+    pub(crate) fn is_proven(&self) -> bool {
+        self.proven_as == Some(self.policy.definition)
+    }
+
+    /// Whether anybody is woken by it.
+    pub(crate) fn takes_pages(&self) -> bool {
+        self.takes(Severity::Page)
     }
 
     fn takes(&self, level: Severity) -> bool {
@@ -133,13 +293,33 @@ impl Sink {
     /// Whether the sink is owed anything of this incident, now or by a message under way.
     pub(crate) fn is_settled(&self, incident: &Incident) -> bool {
         match self.rows.get(&incident.key) {
-            None => !self.takes(incident.story.level),
+            None => self.owed(&Row::default(), incident).is_none(),
             Some(row) => row.outgoing.is_none() && self.owed(row, incident).is_none(),
         }
     }
 
     fn owed(&self, row: &Row, incident: &Incident) -> Option<crate::domain::message::MessageKind> {
-        let unwanted = row.told.is_none() && !self.takes(incident.story.level);
+        let is_new = row.told.is_none() && row.outgoing.is_none();
+        let unwanted = match incident.key.kind {
+            // That a sink fails is for every other one, whatever it takes: the message that is missing there may be missing
+            // everywhere (P4). One that fails itself, or never heard of it, need not hear of it later.
+            IncidentKind::SinkFailing => {
+                let may_fail = !self.is_working() || self.is_unheard();
+                is_new && (may_fail || incident.story.stage != Stage::Failing)
+            }
+            IncidentKind::Unhealthy
+            | IncidentKind::Down
+            | IncidentKind::StoppedByHand
+            | IncidentKind::CannotEvaluate
+            | IncidentKind::NeverPassed
+            | IncidentKind::Chronic
+            | IncidentKind::Brake
+            | IncidentKind::EngineUnreachable
+            | IncidentKind::ActionsRefused
+            | IncidentKind::StoreFailing
+            | IncidentKind::Ambiguous
+            | IncidentKind::MemoryLost => row.told.is_none() && !self.takes(incident.story.level),
+        };
         if unwanted || row.rejected == Some(incident.story) {
             return None;
         }
@@ -164,31 +344,62 @@ impl Sink {
         let flight = self.in_flight.take()?;
         let row = self.rows.get_mut(&flight.incident)?;
         let outgoing = row.outgoing.as_mut().filter(|outgoing| outgoing.message.id == message)?;
+        let is_current = flight.definition == self.policy.definition;
+        self.has_answered |= is_current;
+        let before = self.failing.take();
+        let fails = |cause, why| Some(failing(before.as_ref(), cause, why, now));
         match outcome {
             DeliveryOutcome::Delivered => {
                 row.told = Some(known_after(outgoing.message.kind, outgoing.story));
                 row.outgoing = None;
-                self.proven = true;
-                self.broken = None;
+                row.rejected = None;
+                row.refusal = None;
+                self.proven_as = Some(flight.definition);
             }
-            DeliveryOutcome::Unknown(_) => {
+            // It went where the sink no longer goes: the next attempt is made at once.
+            DeliveryOutcome::Unknown(_)
+            | DeliveryOutcome::Paused { .. }
+            | DeliveryOutcome::Rejected(_)
+            | DeliveryOutcome::Broken(_)
+            | DeliveryOutcome::NotSent(_)
+                if !is_current =>
+            {
+                self.failing = before;
+            }
+            DeliveryOutcome::Unknown(why) => {
                 outgoing.not_before = now.awake + retry_wait(outgoing.attempts, &outgoing.message);
+                self.failing = fails(Cause::Silent, why);
             }
-            DeliveryOutcome::Paused { wait, .. } => {
+            DeliveryOutcome::Paused { wait, reason } => {
                 // Being asked to wait costs no attempt.
                 outgoing.attempts = outgoing.attempts.saturating_sub(1);
                 self.paused_until = Some(now.awake + wait.unwrap_or(DEFAULT_PAUSE).min(MAX_PAUSE));
+                self.failing = fails(Cause::Pauses, reason);
             }
-            DeliveryOutcome::Rejected(_) if !outgoing.minimal => outgoing.minimal = true,
-            DeliveryOutcome::Rejected(_) => {
-                row.rejected = Some(outgoing.story);
-                row.outgoing = None;
+            DeliveryOutcome::Rejected(_) if !outgoing.minimal => {
+                outgoing.minimal = true;
+                self.failing = before;
+            }
+            DeliveryOutcome::Rejected(why) => {
+                let refused = outgoing.refused.get_or_insert(Refused { since: now, times: 0 });
+                refused.times = refused.times.saturating_add(1);
+                if now.awake.since(refused.since.awake) >= REFUSED_FOR {
+                    row.rejected = Some(outgoing.story);
+                    row.refusal = Some(why.clone());
+                    row.outgoing = None;
+                } else {
+                    outgoing.not_before = now.awake + refused_wait(refused.times);
+                }
+                self.failing = fails(Cause::Refuses, why);
             }
             DeliveryOutcome::Broken(why) => {
-                outgoing.not_before = now.awake + BROKEN_RETRY;
-                let since = self.broken.take().map_or(now, |(since, _)| since);
-                self.broken = Some((since, why));
-                self.paused_until = Some(now.awake + BROKEN_RETRY);
+                self.failing = fails(Cause::Refuses, why);
+                let times = self.failing.as_ref().map_or(1, |failing| failing.times);
+                self.paused_until = Some(now.awake + refused_wait(times));
+            }
+            DeliveryOutcome::NotSent(why) => {
+                self.failing = fails(Cause::Unready, why);
+                self.paused_until = Some(now.awake + UNREADY_RETRY);
             }
         }
         Some(flight.incident)
@@ -229,14 +440,20 @@ impl Sink {
                 (Some(_), None) | (None, Some(_)) => true,
             };
             if !stale {
+                // Who hears that it goes on need not be reminded of it right after.
+                let waits = self.rows.get_mut(key).and_then(|row| row.outgoing.as_mut());
+                if let Some(outgoing) = waits {
+                    outgoing.story.reminders = incident.story.reminders;
+                }
                 continue;
             }
             let row = self.rows.entry(key.clone()).or_default();
             if row.incident != Some(incident.id) {
                 *row = Row::default();
             }
-            let not_before =
-                row.outgoing.as_ref().map_or(AwakeMs(0), |outgoing| outgoing.not_before);
+            // The pace of retries is the sink's; a refusal was of the one message.
+            let paced = row.outgoing.as_ref().filter(|outgoing| outgoing.refused.is_none());
+            let not_before = paced.map_or(AwakeMs(0), |outgoing| outgoing.not_before);
             row.incident = Some(incident.id);
             row.outgoing = kind.map(|kind| Outgoing {
                 message: compose(incident, kind),
@@ -245,6 +462,7 @@ impl Sink {
                 decided: now,
                 seq,
                 minimal: false,
+                refused: None,
                 not_before,
             });
             next.push(Next::Record(key.clone()));
@@ -285,6 +503,7 @@ impl Sink {
             message: outgoing.message.id,
             attempt: outgoing.attempts,
             until: now.awake + deadline + ANSWER_SLACK,
+            definition: self.policy.definition,
         });
         let message =
             if outgoing.minimal { minimal(&outgoing.message) } else { outgoing.message.clone() };
@@ -305,6 +524,8 @@ impl Sink {
             self.rows.get_mut(&flight.incident).and_then(|row| row.outgoing.as_mut())
         {
             outgoing.not_before = now.awake + retry_wait(outgoing.attempts, &outgoing.message);
+            let why = "it did not answer in time".to_owned();
+            self.failing = Some(failing(self.failing.as_ref(), Cause::Silent, why, now));
             next.push(Next::Record(flight.incident));
         }
     }
@@ -323,6 +544,20 @@ impl Sink {
             .min()?;
         Some(self.paused_until.filter(|until| *until > now).map_or(ready, |until| until.max(ready)))
     }
+}
+
+/// One more attempt that did not arrive.
+fn failing(before: Option<&Failing>, cause: Cause, why: String, now: Moment) -> Failing {
+    let refused = before.map_or(0, |before| before.times);
+    let times = refused.saturating_add(u32::from(cause == Cause::Refuses));
+    Failing { since: before.map_or(now, |before| before.since), cause, why, times }
+}
+
+/// After so many refusals.
+fn refused_wait(times: u32) -> Duration {
+    let index = usize::try_from(times.saturating_sub(1)).unwrap_or(usize::MAX);
+    let [.., last] = REFUSED_RETRY;
+    REFUSED_RETRY.get(index).copied().unwrap_or(last)
 }
 
 /// Full jitter over a doubling span. The jitter is a hash, so that a run can be repeated.

@@ -161,7 +161,10 @@ impl Incident {
             (Stage::Recovered | Stage::Resolved, _) => {}
         }
         self.story.given_up &= self.story.stage == Stage::Failing;
-        self.content = picture.content;
+        // What was told to be well again, and is neither seen to be well nor to fail now, is as it was told.
+        if picture.recovered || self.story.stage != Stage::Recovered {
+            self.content = picture.content;
+        }
     }
 
     /// What it was about is over.

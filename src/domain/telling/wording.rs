@@ -397,6 +397,27 @@ pub(crate) fn memory_lost(why: &str) -> Content {
     }
 }
 
+/// `lines`: what each failing sink shows.
+pub(crate) fn sink_failing(lines: Vec<String>, pages_arrive: bool) -> Content {
+    let headline =
+        if pages_arrive { "messages do not arrive at a sink" } else { "pages reach nobody" };
+    Content {
+        headline: headline.to_owned(),
+        members: bounded(lines),
+        done: vec![
+            "what it is owed is kept, and tried again after a minute, 5, 15, and then hourly"
+                .to_owned(),
+        ],
+        next_steps: vec![
+            "mend the sink's address or secret; to try at once, have the config read again:"
+                .to_owned(),
+            "$ sudo kill -HUP \"$(pidof defib)\"".to_owned(),
+            "$ sudo defib status".to_owned(),
+        ],
+        ..Content::default()
+    }
+}
+
 impl Replica {
     /// Notes in its trouble what an attempt came to.
     pub(crate) fn done_line(&mut self, attempt: &Attempt, ending: &Ending) {

@@ -45,7 +45,8 @@ fn may_have_landed(send: &Send<'_>) -> bool {
             _,
             DeliveryOutcome::Paused { .. }
             | DeliveryOutcome::Rejected(_)
-            | DeliveryOutcome::Broken(_),
+            | DeliveryOutcome::Broken(_)
+            | DeliveryOutcome::NotSent(_),
         )) => send.landed.is_some(),
     }
 }

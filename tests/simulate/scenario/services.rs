@@ -106,6 +106,8 @@ fn sink(name: &str) -> SinkPolicy {
         name: SinkName::new(name),
         severities: Vec::new(),
         deadline: Duration::from_secs(10),
+        definition: 1,
+        lacks: None,
     }
 }
 

@@ -1,0 +1,378 @@
+//! Sinks at which nothing arrives: what is owed stays owed, others hear of it, and `status` can't say that all is well.
+
+use crate::rig::*;
+use defib::{
+    daemon::Shown,
+    domain::{
+        message::{IncidentKind, MessageKind, Severity},
+        name::SinkName,
+        observation::{DeliveryOutcome, Observation},
+        policy::{Policy, RestartMode, ServicePolicy, SinkPolicy},
+        record::Decision,
+    },
+    probe::stats::Stats,
+    status::{page::page, snapshot::Snapshot},
+};
+use std::time::Duration;
+
+const MINUTE: u64 = 60;
+const HOUR: u64 = 3600;
+
+fn named(name: &str, severities: &[Severity]) -> SinkPolicy {
+    SinkPolicy {
+        name: SinkName::new(name),
+        severities: severities.to_vec(),
+        deadline: seconds(10),
+        definition: 1,
+        lacks: None,
+    }
+}
+
+fn watching(sinks: Vec<SinkPolicy>) -> Policy {
+    let web = ServicePolicy { restart: RestartMode::Never, ..probed("web") };
+    Policy { sinks, ..policy(vec![web]) }
+}
+
+/// One that is woken, one that is not.
+fn oncall_and_desk() -> Policy {
+    watching(vec![
+        named("oncall", &[Severity::Page]),
+        named("desk", &[Severity::Ticket, Severity::Notice]),
+    ])
+}
+
+fn started(policy: Policy) -> Rig {
+    let mut rig = Rig::new(policy);
+    rig.add("web");
+    rig.run(seconds(90));
+    rig
+}
+
+fn answers(rig: &mut Rig, sink: &str, outcomes: impl IntoIterator<Item = DeliveryOutcome>) {
+    rig.sink.entry(SinkName::new(sink)).or_default().extend(outcomes);
+}
+
+fn refused() -> DeliveryOutcome {
+    DeliveryOutcome::Broken("the sink answered 404".to_owned())
+}
+
+fn unready() -> DeliveryOutcome {
+    DeliveryOutcome::NotSent("secret could not be read from file `/etc/x`".to_owned())
+}
+
+fn rejected() -> DeliveryOutcome {
+    DeliveryOutcome::Rejected("the sink answered 400".to_owned())
+}
+
+/// After how many seconds from the first one a sink was tried again, each time.
+fn attempts(rig: &Rig, sink: &str) -> Vec<u64> {
+    let at: Vec<u64> = rig
+        .observed
+        .iter()
+        .filter(|(_, observed)| {
+            matches!(observed, Observation::Answered { sink: by, .. } if by.as_str() == sink)
+        })
+        .map(|(at, _)| at.awake.0)
+        .collect();
+    at.iter().skip(1).map(|later| (later - at[0]) / 1000).collect()
+}
+
+fn of_kind(rig: &Rig, kind: IncidentKind) -> Vec<(&str, MessageKind, Severity)> {
+    let sent = rig.sent.iter().filter(|(_, _, message)| message.incident_kind == kind);
+    sent.map(|(_, sink, message)| (sink.as_str(), message.kind, message.severity)).collect()
+}
+
+fn status(rig: &Rig) -> (Snapshot, String) {
+    let shown = Shown { view: rig.view(), probing: Stats::default() };
+    let snapshot = Snapshot::of(&shown, "host");
+    let page = page(&snapshot);
+    (snapshot, page)
+}
+
+fn first_line(rig: &Rig) -> String {
+    status(rig).1.lines().next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_sink_that_takes_no_pages_proves_nothing_about_pages() {
+    let mut rig = started(oncall_and_desk());
+    assert!(first_line(&rig).starts_with("MESSAGES REACH NOBODY: "), "{}", first_line(&rig));
+    // A ticket, which the desk takes.
+    rig.behave("web", Behaviour::CannotLook);
+    rig.run(seconds(120));
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(60));
+    assert!(status(&rig).0.sinks.iter().any(|sink| sink.name == "desk" && sink.proven));
+    assert_eq!(
+        first_line(&rig),
+        "PAGES REACH NOBODY: oncall: has not confirmed a message yet, as it is defined now"
+    );
+    assert!(status(&rig).0.messages_reach_somebody && !status(&rig).0.is_well());
+    // A page, and its end.
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(40));
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(900));
+    assert!(status(&rig).0.pages_reach_somebody && status(&rig).0.is_well(), "{}", status(&rig).1);
+}
+
+#[test]
+fn a_proven_sink_that_takes_nothing_now_reaches_nobody() {
+    let paused =
+        DeliveryOutcome::Paused { wait: Some(seconds(600)), reason: "answered 429".to_owned() };
+    let silent = DeliveryOutcome::Unknown("no answer in time".to_owned());
+    for outcome in [refused(), unready(), paused, silent] {
+        let mut rig = started(watching(vec![named("oncall", &[])]));
+        rig.behave("web", Behaviour::Hangs);
+        rig.run(seconds(40));
+        assert!(status(&rig).0.pages_reach_somebody);
+        answers(&mut rig, "oncall", std::iter::repeat_n(outcome.clone(), 30));
+        rig.behave("web", Behaviour::Fine);
+        rig.run(seconds(60));
+        let (snapshot, text) = status(&rig);
+        assert!(text.starts_with("MESSAGES REACH NOBODY: oncall: "), "{outcome:?}: {text}");
+        assert!(!snapshot.pages_reach_somebody && !snapshot.is_well());
+        let sink = &snapshot.sinks[0];
+        assert!(sink.proven && !sink.works && sink.broken.is_some() && sink.waiting == 1);
+        assert!(sink.next_attempt_ms.is_some() && text.contains("next attempt in"), "{text}");
+        rig.sink.clear();
+        rig.run(seconds(1800));
+        assert!(status(&rig).0.is_well(), "{outcome:?}: {}", status(&rig).1);
+    }
+}
+
+#[test]
+fn a_sink_that_goes_elsewhere_now_is_not_proven_by_what_it_was() {
+    let as_defined =
+        |definition: u64| watching(vec![SinkPolicy { definition, ..named("oncall", &[]) }]);
+    let mut rig = started(as_defined(1));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(40));
+    assert!(status(&rig).0.pages_reach_somebody);
+    rig.reload(as_defined(2));
+    rig.run(seconds(1));
+    assert!(!status(&rig).0.pages_reach_somebody, "by a reload");
+    rig.reload(as_defined(1));
+    rig.run(seconds(1));
+    assert!(status(&rig).0.pages_reach_somebody, "what it was, it was proven as");
+    rig.policy = as_defined(2);
+    rig.crash();
+    rig.run(seconds(1));
+    assert!(!status(&rig).0.pages_reach_somebody, "by a start");
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(900));
+    assert!(status(&rig).0.pages_reach_somebody);
+    rig.crash();
+    rig.run(seconds(1));
+    assert!(status(&rig).0.pages_reach_somebody, "it is kept as what it was proven");
+}
+
+#[test]
+fn the_answer_of_where_a_sink_went_before_says_nothing_of_where_it_goes_now() {
+    for late in [DeliveryOutcome::Delivered, refused()] {
+        let as_defined =
+            |definition: u64| watching(vec![SinkPolicy { definition, ..named("oncall", &[]) }]);
+        let mut rig = started(as_defined(1));
+        answers(&mut rig, "oncall", [late.clone()]);
+        rig.behave("web", Behaviour::Hangs);
+        let left = |rig: &Rig| rig.view().sinks[0].next_attempt == Some(Duration::ZERO);
+        let under_way = (0..60_000).any(|_| {
+            rig.run(Duration::from_millis(1));
+            left(&rig) && rig.sink[&SinkName::new("oncall")].is_empty()
+        });
+        assert!(under_way);
+        rig.step(Observation::PolicyLoaded(std::sync::Arc::new(as_defined(2))));
+        rig.run(Duration::from_millis(30));
+        let (snapshot, text) = status(&rig);
+        if late == DeliveryOutcome::Delivered {
+            assert!(!snapshot.sinks[0].proven, "{text}");
+        } else {
+            rig.run(seconds(2));
+            assert_eq!(rig.sent.len(), 1, "tried at once where it goes now: {text}");
+        }
+    }
+}
+
+#[test]
+fn what_refuses_is_tried_again_after_1_5_and_15_minutes_and_then_hourly() {
+    let mut rig = started(watching(vec![named("oncall", &[])]));
+    answers(&mut rig, "oncall", std::iter::repeat_n(refused(), 6));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(4 * HOUR));
+    let after: Vec<u64> =
+        attempts(&rig, "oncall").into_iter().take(6).map(|after| after / MINUTE).collect();
+    assert_eq!(after, [1, 6, 21, 81, 141, 201]);
+    assert_eq!(rig.sent[0].2.kind, MessageKind::Opened);
+}
+
+#[test]
+fn what_this_host_lacks_for_sending_is_looked_at_again_each_minute() {
+    let mut rig = started(watching(vec![named("oncall", &[])]));
+    answers(&mut rig, "oncall", std::iter::repeat_n(unready(), 100));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(100 * MINUTE));
+    let after = attempts(&rig, "oncall");
+    assert!(after.windows(2).all(|pair| pair[1] - pair[0] <= MINUTE + 1), "{after:?}");
+    rig.sink.clear();
+    rig.run(seconds(MINUTE + 1));
+    assert_eq!(rig.sent.len(), 1);
+}
+
+#[test]
+fn a_page_that_is_refused_stays_owed_and_the_others_are_told_of_it() {
+    let mut rig = started(oncall_and_desk());
+    answers(&mut rig, "oncall", std::iter::repeat_n(rejected(), 3));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(4 * MINUTE));
+    assert!(of_kind(&rig, IncidentKind::Unhealthy).is_empty());
+    let told = of_kind(&rig, IncidentKind::SinkFailing);
+    assert_eq!(told, [("desk", MessageKind::Opened, Severity::Page)]);
+    let (_, _, message) = &rig.sent[0];
+    assert_eq!(message.headline, "pages reach nobody");
+    assert!(message.members[0].starts_with("oncall: the sink answered 400"), "{message:?}");
+    rig.run(seconds(10 * MINUTE));
+    let page = of_kind(&rig, IncidentKind::Unhealthy);
+    assert_eq!(page, [("oncall", MessageKind::Opened, Severity::Page)]);
+    let told = of_kind(&rig, IncidentKind::SinkFailing);
+    assert_eq!(told.last(), Some(&("desk", MessageKind::Resolved, Severity::Page)));
+    assert_eq!(told.len(), 2, "and not the one that failed: {told:?}");
+}
+
+#[test]
+fn a_page_that_is_refused_for_a_day_is_given_up_and_said_to_be() {
+    let mut rig = started(watching(vec![named("oncall", &[])]));
+    answers(&mut rig, "oncall", std::iter::repeat_n(rejected(), 1000));
+    rig.behave("web", Behaviour::Hangs);
+    let given_up = |rig: &Rig| {
+        let is = |decision: &Decision| matches!(decision, Decision::Undeliverable(..));
+        rig.decisions.iter().filter(|(_, decision)| is(decision)).count()
+    };
+    rig.run(seconds(23 * HOUR));
+    assert_eq!(given_up(&rig), 0);
+    // A restart of ours makes it no shorter.
+    rig.crash();
+    rig.run(seconds(MINUTE));
+    assert_eq!(given_up(&rig), 0);
+    assert_eq!(status(&rig).0.sinks[0].waiting, 1);
+    rig.run(seconds(3 * HOUR));
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(5));
+    assert!(rig.sent.is_empty());
+    rig.sink.clear();
+    rig.run(seconds(2 * HOUR));
+    assert!(matches!(rig.sent[0].2.kind, MessageKind::Missed), "{:?}", rig.told());
+}
+
+#[test]
+fn that_nothing_arrives_is_logged_when_its_words_change() {
+    let mut rig = started(watching(vec![named("oncall", &[])]));
+    answers(&mut rig, "oncall", [refused(), refused(), unready(), refused()]);
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(4 * HOUR));
+    let said: Vec<String> = rig
+        .decisions
+        .iter()
+        .filter_map(|(_, decision)| match decision {
+            Decision::SinkFails(_, why, again) => Some(format!("{why}, again in {again} s")),
+            Decision::SinkWorks(_) => Some("works".to_owned()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "the sink answered 404, again in 60 s",
+            "secret could not be read from file `/etc/x`, again in 60 s",
+            "the sink answered 404, again in 900 s",
+            "works",
+        ]
+    );
+}
+
+#[test]
+fn others_hear_once_that_a_sink_fails_and_that_it_works_again_over_a_restart_of_ours() {
+    let mut rig =
+        started(watching(vec![named("oncall", &[]), named("other", &[Severity::Notice])]));
+    answers(&mut rig, "oncall", std::iter::repeat_n(refused(), 1000));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(10 * MINUTE));
+    let opened = ("other", MessageKind::Opened, Severity::Page);
+    assert_eq!(of_kind(&rig, IncidentKind::SinkFailing), [opened], "whatever it takes");
+    rig.crash();
+    rig.run(seconds(30 * MINUTE));
+    assert_eq!(of_kind(&rig, IncidentKind::SinkFailing), [opened]);
+    rig.sink.clear();
+    rig.run(seconds(3 * HOUR));
+    let told = of_kind(&rig, IncidentKind::SinkFailing);
+    assert_eq!(
+        told.last().map(|(sink, kind, _)| (*sink, *kind)),
+        Some(("other", MessageKind::Resolved))
+    );
+    assert!(told.iter().all(|(sink, ..)| *sink == "other"), "{told:?}");
+}
+
+#[test]
+fn a_sink_that_can_not_be_reached_is_told_of_after_ten_minutes() {
+    let mut rig = started(watching(vec![named("oncall", &[]), named("other", &[])]));
+    let silent = DeliveryOutcome::Unknown("no answer in time".to_owned());
+    answers(&mut rig, "oncall", std::iter::repeat_n(silent, 1000));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(9 * MINUTE));
+    assert!(of_kind(&rig, IncidentKind::SinkFailing).is_empty());
+    rig.run(seconds(3 * MINUTE));
+    let told = of_kind(&rig, IncidentKind::SinkFailing);
+    assert_eq!(told, [("other", MessageKind::Opened, Severity::Ticket)], "pages arrive there");
+}
+
+#[test]
+fn what_an_incident_is_called_and_how_far_it_is_agree_in_every_moment() {
+    let mut policy = policy(vec![probed("web")]);
+    policy.limits.brake = None;
+    let mut rig = started(policy);
+    let (mut failing, mut recovered) = (0, 0);
+    for round in 0..12 {
+        rig.behave("web", if round % 2 == 0 { Behaviour::Hangs } else { Behaviour::Fine });
+        for _ in 0..60 {
+            rig.run(seconds(1));
+            for incident in status(&rig).0.incidents {
+                let well = incident.headline.contains("healthy again");
+                assert_eq!(well, incident.stage == "recovered", "{incident:?}");
+                failing += u32::from(!well);
+                recovered += u32::from(well);
+            }
+        }
+    }
+    assert!(failing > 0 && recovered > 0);
+}
+
+#[test]
+fn a_probe_that_has_never_passed_is_the_cause_in_status() {
+    let mut rig = Rig::new(watching(vec![named("oncall", &[])]));
+    rig.add("web").behaviour = Behaviour::Hangs;
+    rig.run(seconds(120));
+    let (snapshot, text) = status(&rig);
+    assert_eq!(snapshot.replicas[0].trouble, None);
+    let line = text.lines().find(|line| line.starts_with("  web ")).unwrap();
+    assert!(line.contains("health: ") && line.contains("has never passed"), "{text}");
+}
+
+#[test]
+fn a_sink_that_can_not_send_says_why_before_there_is_a_message() {
+    let lacking = |lacks: Option<&str>| {
+        let lacks = lacks.map(str::to_owned);
+        watching(vec![SinkPolicy { lacks, ..named("oncall", &[]) }])
+    };
+    let mut rig = started(lacking(None));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(40));
+    assert!(status(&rig).0.pages_reach_somebody);
+    rig.reload(lacking(Some("secret could not be read from file `/etc/x`")));
+    rig.run(seconds(1));
+    let (snapshot, text) = status(&rig);
+    assert!(!snapshot.is_well() && !snapshot.pages_reach_somebody);
+    assert!(text.starts_with("MESSAGES REACH NOBODY: oncall: secret could not be read"), "{text}");
+    assert!(text.contains("nothing can be sent: secret could not be read"), "{text}");
+    rig.reload(lacking(None));
+    rig.run(seconds(1));
+    assert!(status(&rig).0.pages_reach_somebody);
+}
