@@ -197,19 +197,37 @@ fn p1_a_second_open_of_what_is_open_is_seen() {
     assert_eq!(book.broken(12 * MINUTE), vec!["P1"]);
 }
 
+/// The brake's incident, which names these.
+fn brake(book: &mut Book, at: u64, kind: MessageKind, id: u64, names: &[&str]) {
+    for sink in ["a", "b"] {
+        let mut brake = message("web", kind, Severity::Page, id);
+        brake.service = None;
+        brake.incident_kind = IncidentKind::Brake;
+        brake.key = "fleet/host/-/brake".to_owned();
+        brake.members = names.iter().map(|name| (*name).to_owned()).collect();
+        book.send(at, sink, brake, true, Some(DeliveryOutcome::Delivered));
+    }
+}
+
+#[test]
+fn p2_the_brake_stands_for_those_only_that_it_has_named() {
+    let mut named = fails_for_good();
+    brake(&mut named, 80 * SECOND, MessageKind::Opened, 1, &["web"]);
+    assert_eq!(named.broken(12 * MINUTE), Vec::<&str>::new());
+    let mut joins = fails_for_good();
+    brake(&mut joins, 60 * SECOND, MessageKind::Opened, 1, &["other"]);
+    brake(&mut joins, 150 * SECOND, MessageKind::Grown, 2, &["other", "web"]);
+    assert_eq!(joins.broken(12 * MINUTE), Vec::<&str>::new());
+    let mut unsaid = fails_for_good();
+    brake(&mut unsaid, 60 * SECOND, MessageKind::Opened, 1, &["other"]);
+    assert_eq!(unsaid.broken(12 * MINUTE), vec!["P2", "P9"]);
+}
+
 /// Much fails from 1:20 on, of which the host's incident tells until this moment, and then each by itself.
 fn handed_over(ended: u64, told: Option<u64>, cured: Option<u64>) -> Vec<&'static str> {
     let mut book = fails_for_good();
-    for (at, kind, id) in [(80 * SECOND, MessageKind::Opened, 1), (ended, MessageKind::Resolved, 2)]
-    {
-        for sink in ["a", "b"] {
-            let mut brake = message("web", kind, Severity::Page, id);
-            brake.service = None;
-            brake.incident_kind = IncidentKind::Brake;
-            brake.key = "fleet/host/-/brake".to_owned();
-            book.send(at, sink, brake, true, Some(DeliveryOutcome::Delivered));
-        }
-    }
+    brake(&mut book, 80 * SECOND, MessageKind::Opened, 1, &["web"]);
+    brake(&mut book, ended, MessageKind::Resolved, 2, &["web"]);
     if let Some(told) = told {
         book.tell(told, "web", MessageKind::Opened, Severity::Page, 3);
     }

@@ -153,7 +153,7 @@ fn owed(story: &Story<'_>, service: &ServiceRule, trouble: Span, found: &mut Vec
     let paged_by = first.max(trouble.from) + service.longest_attempt() + RAISED_WITHIN_MS;
     let page_by = if service.page_at_once { told_by } else { paged_by.max(told_by) };
     for sink in &story.rules.sinks {
-        let joining = if brake_was_told(story, sink, told_by) { JOINS_WITHIN_MS } else { 0 };
+        let joining = if brake_is_open(story, sink, told_by) { JOINS_WITHIN_MS } else { 0 };
         for (by, paging) in [(told_by + joining, false), (page_by + joining, true)] {
             let span = Span { from: trouble.from.saturating_sub(BACKED_OFF_MS), to: by };
             let watched = Span { from: trouble.from, to: by };
@@ -182,13 +182,14 @@ fn owed(story: &Story<'_>, service: &ServiceRule, trouble: Span, found: &mut Vec
     }
 }
 
-/// Whether this sink had been told of the brake by this moment: what fails meanwhile joins that, some together.
-fn brake_was_told(story: &Story<'_>, sink: &str, by: Ms) -> bool {
-    story.sends.iter().any(|send| {
+/// Whether the brake was open for this sink at this moment: what fails meanwhile joins that, some together.
+fn brake_is_open(story: &Story<'_>, sink: &str, at: Ms) -> bool {
+    let told = story.sends.iter().filter(|send| {
         send.sink == sink
             && send.message.incident_kind == IncidentKind::Brake
-            && send.landed.is_some_and(|at| at <= by)
-    })
+            && send.landed.is_some_and(|landed| landed <= at)
+    });
+    told.fold(Standing::Closed, |standing, send| standing.after(send.message)) != Standing::Closed
 }
 
 /// Whether this sink has been told, by this moment, of a trouble of this service that is still open, or of one of the host
