@@ -168,6 +168,22 @@ fn what_is_no_longer_configured_is_not_restarted_though_its_attempt_had_begun() 
 }
 
 #[test]
+fn what_an_attempt_keeps_of_a_service_that_is_no_longer_configured_misses_nobody() {
+    let web = ServicePolicy { replicas: Some(2), ..probed("web") };
+    let mut rig = Rig::new(policy(vec![web, probed("api")]));
+    rig.add("web-1").after_restart.push_back(Behaviour::Hangs);
+    rig.add("web-2");
+    rig.run(seconds(90));
+    rig.behave("web-1", Behaviour::Hangs);
+    until(&mut rig, |rig| !rig.acts.is_empty());
+    rig.run(seconds(5));
+    rig.reload(policy(vec![probed("api")]));
+    rig.run(seconds(300));
+    let down = rig.sent.iter().find(|sent| sent.2.headline.contains("down"));
+    assert!(down.is_none(), "{:?}", rig.told());
+}
+
+#[test]
 fn giving_up_wakes_people_even_below_the_threshold() {
     let patient = Threshold { failures: None, failing_for: Some(seconds(3600)) };
     let mut web = probed("web");

@@ -150,14 +150,16 @@ impl Domain {
         // What this service and another one match may be meant to be here: of that it can't be said to be missing.
         let contested = self.services.get(name).map_or(0, |service| service.contested.len());
         let contested = u32::try_from(contested).unwrap_or(u32::MAX);
-        let wanted = policy.replicas.map(|wanted| wanted.saturating_sub(contested));
+        // A service that the config does not name any more, and that an attempt keeps until it ends, wants nothing.
+        let wanted = policy.replicas.filter(|_| listed);
+        let wanted = wanted.map(|wanted| wanted.saturating_sub(contested));
         let count = absence::count(&members, wanted);
         let braked = matches!(self.host.brake, Brake::Engaged(_));
         let too_few_since = self.services.get(name).and_then(|service| service.too_few_since);
         let seen_all = self.looking.blind().is_none();
         let too_few_since =
             if count.never_seen > 0 && seen_all { too_few_since.or(Some(now)) } else { None };
-        let content = wording::down(policy, &count, &members);
+        let content = wording::down(policy, &count, wanted, &members);
         let since =
             [count.since, too_few_since].into_iter().flatten().min_by_key(|since| since.awake);
         if let Some(service) = self.services.get_mut(name) {

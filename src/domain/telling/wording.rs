@@ -177,11 +177,16 @@ fn pasteable(name: &str) -> String {
     name.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')).collect()
 }
 
-pub(crate) fn down(policy: &ServicePolicy, count: &Absence, members: &[&Replica]) -> Content {
+pub(crate) fn down(
+    policy: &ServicePolicy,
+    count: &Absence,
+    wanted: Option<u32>,
+    members: &[&Replica],
+) -> Content {
     let name = &policy.name;
     let missing =
         u32::try_from(count.missing.len()).unwrap_or(u32::MAX).saturating_add(count.never_seen);
-    let wanted = policy.replicas.unwrap_or(count.running + missing);
+    let wanted = wanted.unwrap_or(count.running + missing);
     let mut lines_of: Vec<String> = members
         .iter()
         .filter(|replica| count.missing.contains(&replica.kept.name))
