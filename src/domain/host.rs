@@ -4,7 +4,7 @@ use super::{
     Domain,
     acting::{
         attempt::Ending,
-        brake::{Brake, Engaged, Failing, OVER_FOR},
+        brake::{Brake, Engaged, Failing, GATHERED_FOR, OVER_FOR},
         budget::HostSpending,
         gates::is_stateful,
         hold::Hold,
@@ -13,7 +13,7 @@ use super::{
     durability::TELL_AFTER,
     message::{IncidentKind, Severity},
     moment::{AwakeMs, Moment},
-    name::ReplicaName,
+    name::{ReplicaName, ServiceName},
     policy::RestartMode,
     record::{Decision, HostRecord, OnBoot, Record, Serials},
     telling::{IncidentKey, incident::Picture, wording},
@@ -96,12 +96,12 @@ impl Domain {
             Brake::Released => {
                 if self.host.failing.is_much(policy, watched, now.awake) {
                     let mut engaged = Engaged::begin(now);
-                    engaged.count(&self.host.failing, |name| self.is_well(name), now);
+                    engaged.count(&self.host.failing, |name| self.is_untroubled(name), now);
                     let at = engaged.next_trial_at();
-                    self.host.brake = Brake::Engaged(engaged);
+                    self.host.brake = Brake::Engaged(Box::new(engaged));
                     self.decide(None, None, Decision::BrakeEngaged);
                     self.tell_of_brake();
-                    Some(at)
+                    earlier(Some(at), Some(now.awake + GATHERED_FOR))
                 } else {
                     self.set_picture(host_key(IncidentKind::Brake), None);
                     None
@@ -122,12 +122,13 @@ impl Domain {
                 if engaged.next_trial_at() <= now.awake && !under_way {
                     self.choose_trial(&mut engaged);
                 }
-                engaged.count(&self.host.failing, |name| self.is_well(name), now);
+                engaged.count(&self.host.failing, |name| self.is_untroubled(name), now);
                 let until = earlier(
                     Some(engaged.next_trial_at()),
                     engaged.over_since.map(|since| since.awake + OVER_FOR),
                 );
                 let until = earlier(until, engaged.joined_told_at());
+                let until = earlier(until, Some(engaged.told_at()).filter(|at| *at > now.awake));
                 self.host.brake = Brake::Engaged(engaged);
                 self.tell_of_brake();
                 until
@@ -152,7 +153,7 @@ impl Domain {
     }
 
     /// How much that is configured stands below a service: what others need comes first.
-    fn depth(&self, service: &super::name::ServiceName) -> usize {
+    fn depth(&self, service: &ServiceName) -> usize {
         self.policy.services.iter().find(|policy| policy.name == *service).map_or(0, |policy| {
             policy
                 .depends_on
@@ -203,7 +204,7 @@ impl Domain {
 
     /// Whether the config allows that anything of what fails is restarted at all.
     fn may_be_tried(&self) -> bool {
-        let auto = |name: &super::name::ServiceName| {
+        let auto = |name: &ServiceName| {
             let policy = self.policy.services.iter().find(|policy| policy.name == *name);
             policy.is_none_or(|policy| policy.restart == RestartMode::Auto)
         };
@@ -215,14 +216,30 @@ impl Domain {
         let Brake::Engaged(engaged) = &self.host.brake else {
             return;
         };
-        // What is just being tried, or has only begun to run again, is not well yet.
-        let told = engaged.told.iter().chain(&engaged.joined).filter(|name| !self.is_well(name));
-        let failing: BTreeSet<_> = self.host.failing.onset.keys().chain(told).collect();
-        let failing: Vec<String> = failing.into_iter().map(ToString::to_string).collect();
-        let content = wording::brake(engaged, &failing, self.services.len(), self.may_be_tried());
+        let failing = &self.host.failing;
+        let name = |name: &ServiceName, is_new: bool| {
+            let state = match (failing.onset.contains_key(name), failing.down.contains(name)) {
+                (_, true) => " (down)",
+                (true, false) => "",
+                (false, false) => " (not failing just now)",
+            };
+            format!("{name}{state}{}", if is_new { " (new)" } else { "" })
+        };
+        // What a message is about comes first: the end of a long list is cut.
+        let latest = engaged.latest.iter().filter(|name| engaged.told.contains(*name));
+        let others = engaged.told.iter().chain(&engaged.joined);
+        let others = others.filter(|name| !engaged.latest.contains(*name));
+        let members: Vec<String> = latest
+            .map(|latest| name(latest, true))
+            .chain(others.map(|other| name(other, false)))
+            .collect();
+        let count = failing.onset.keys().chain(&failing.down).collect::<BTreeSet<_>>().len();
+        let content =
+            wording::brake(engaged, members, count, self.services.len(), self.may_be_tried());
+        let due = engaged.told_at() <= self.now.awake;
         let picture = Picture {
             grown: engaged.grown,
-            ..Picture::failing(engaged.since, Some(Severity::Page), content)
+            ..Picture::failing(engaged.since, due.then_some(Severity::Page), content)
         };
         self.set_picture(host_key(IncidentKind::Brake), Some(picture));
     }

@@ -171,6 +171,9 @@ pub struct Inspection {
     pub auto_remove: bool,
     /// The container's own stop timeout; `None` where none is set (the engine takes 10 s).
     pub stop_timeout: Option<Duration>,
+    /// The signal by which it is stopped, where it has one of its own (else SIGTERM).
+    #[serde(default)]
+    pub stop_signal: Option<u32>,
     /// Its addresses, by the name of the network, in the order of the names.
     pub addresses: Vec<(String, IpAddr)>,
     /// The container whose network namespace it shares.

@@ -127,7 +127,7 @@ impl Domain {
 
     fn restore_host(&mut self, host: HostRecord) {
         let same_boot = host.boot_id == self.boot_id;
-        let (boot_now, now) = (self.now, self.now);
+        let now = self.now;
         self.host.serials = host.serials;
         self.host.refused = host.refused.map(|(mut since, why)| {
             rebase_moment(&mut since, same_boot, now);
@@ -140,8 +140,11 @@ impl Domain {
         self.host.brake = match host.brake {
             Brake::Released => Brake::Released,
             Brake::Engaged(mut engaged) => {
-                rebase_moment(&mut engaged.since, same_boot, boot_now);
+                rebase_moment(&mut engaged.since, same_boot, now);
                 rebase_moment(&mut engaged.last, same_boot, now);
+                if let Some(since) = &mut engaged.joined_since {
+                    rebase_moment(since, same_boot, now);
+                }
                 engaged.over_since = None;
                 Brake::Engaged(engaged)
             }

@@ -88,7 +88,9 @@ impl Domain {
     /// Services of the config that match no container. Nothing is known of it before the first full list.
     pub(super) fn unmatched(&self) -> Vec<ServiceName> {
         let matches = |name: &ServiceName| {
-            self.services.get(name).is_some_and(|service| !service.members.is_empty())
+            self.services
+                .get(name)
+                .is_some_and(|service| !service.members.is_empty() || !service.contested.is_empty())
         };
         let services = self.policy.services.iter();
         services

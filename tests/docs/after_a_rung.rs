@@ -4,7 +4,7 @@ use crate::{
     attempts::{at, described, in_phase},
     domain::{
         acting::attempt::{OBSERVE_WITHIN, Phase, Report, Rung, START_FOLLOWS_WITHIN},
-        moment::{EngineMs, millis},
+        moment::{AwakeMs, EngineMs, millis},
         name::Seq,
         observation::{ActOutcome, ContainerState},
     },
@@ -39,6 +39,9 @@ fn sight(said: &'static str, state: ContainerState) -> Sight {
         finished: None,
     }
 }
+
+/// When the phase began. The stop was seen to be sent long before, so that its time is over.
+const BEGAN: u64 = 100_000;
 
 /// By the engine's clock: the look (see `inspection`), and an end within the intent's window.
 const NOW: i64 = 100_000;
@@ -101,11 +104,12 @@ pub fn table() -> String {
             for rung in [Rung::Restart, Rung::Kill, Rung::Start] {
                 let mut attempt = in_phase(Phase::Observing { rung, report: sight.report.clone() });
                 attempt.may_kill = sight.may_kill;
-                attempt.stop_sent = sight.stop_sent;
-                attempt.resumed = sight.resumed.then(|| at(1_000));
+                attempt.phase_since = at(BEGAN);
+                attempt.stop_sent = sight.stop_sent.then_some(AwakeMs(BEGAN - 60_000));
+                attempt.resumed = sight.resumed.then(|| at(BEGAN));
                 let last = millis(attempt.deadline().since(attempt.phase_since.awake));
                 assert!(sight.resumed || Duration::from_millis(last) == OBSERVE_WITHIN);
-                let now = at(1_000 + if sight.last_look { last } else { 1_000 });
+                let now = at(BEGAN + if sight.last_look { last } else { 1_000 });
                 let mut look = inspection(sight.state.clone(), sight.life);
                 (look.engine_now, look.finished) = (EngineMs(NOW), sight.finished);
                 let before = attempt.clone();

@@ -29,6 +29,7 @@ pub fn inspection(state: ContainerState, started_at: &str) -> Inspection {
         restart_policy: RestartPolicy::No,
         auto_remove: false,
         stop_timeout: None,
+        stop_signal: None,
         addresses: Vec::new(),
         network_parent: None,
         pid: None,

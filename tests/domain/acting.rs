@@ -350,6 +350,60 @@ fn a_stop_that_was_never_sent_is_no_reason_to_kill() {
 }
 
 #[test]
+fn a_kill_leaves_the_container_the_time_that_its_stop_has_though_the_engine_began_late() {
+    let mut rig = settled(vec![probed("web")], "web");
+    rig.acts_are_answered = false;
+    rig.act_outcome = Some(ActOutcome::Unreachable("hangs".to_owned()));
+    rig.behave("web", Behaviour::Hangs);
+    while rig.acts.is_empty() {
+        rig.run(Duration::from_millis(50));
+    }
+    rig.run(seconds(38));
+    let id = rig.containers["web"].id.clone();
+    rig.event(&id, "web", EventAction::Killed { signal: Some(15) });
+    let told = rig.now;
+    rig.run(seconds(60));
+    let kill = rig.acts.iter().find(|(_, order)| order.primitive.to_string() == "kill");
+    let (at, _) = kill.expect("the stop did not end it");
+    assert!(at - told >= 10_000 + 10_000, "killed {} ms after it was told to stop", at - told);
+}
+
+#[test]
+fn what_ends_by_itself_after_a_restart_that_did_nothing_is_not_ours_to_start() {
+    let mut rig = settled(vec![probed("web")], "web");
+    rig.act_outcome = Some(ActOutcome::Failed { status: 500, message: "no".to_owned() });
+    rig.behave("web", Behaviour::Hangs);
+    while endings(&rig).is_empty() {
+        rig.run(Duration::from_millis(50));
+    }
+    let exited = [EventAction::Died { exit_code: Some(0) }];
+    rig.by_hand("web", ContainerState::Exited, &exited);
+    rig.run(seconds(600));
+    let starts = rig.acts.iter().filter(|(_, order)| order.primitive == Primitive::Start);
+    assert_eq!(starts.count(), 0, "{:?}", rig.acts);
+}
+
+#[test]
+fn a_404_of_a_container_that_is_there_is_told_and_not_called_its_removal() {
+    let mut rig = settled(vec![probed("web")], "web");
+    rig.act_outcome = Some(ActOutcome::NoSuchContainer);
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(120));
+    assert!(matches!(endings(&rig)[0], Ending::NotCured(_)), "{:?}", endings(&rig));
+    assert!(rig.told().iter().any(|(_, severity, _)| *severity == Severity::Page));
+}
+
+#[test]
+fn the_failures_of_a_life_are_counted_once_though_it_has_ended() {
+    let mut rig = settled(vec![probed("web")], "web");
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(60));
+    let (_, _, message) = rig.sent.last().unwrap();
+    assert_eq!(message.kind, MessageKind::Recovered);
+    assert!(message.members[0].contains("had failed 3 times"), "{:?}", message.members);
+}
+
+#[test]
 fn what_holds_data_is_restarted_once_and_never_killed() {
     let mut rig = Rig::new(policy(vec![probed("db")]));
     rig.add("db").image = "postgres:16".to_owned();

@@ -3,7 +3,7 @@
 use crate::rig::{Behaviour, Container, Rig, http_probe, policy, probed, seconds, service};
 use defib::domain::{
     message::{IncidentKind, MessageKind, Severity},
-    observation::ContainerState,
+    observation::{ContainerState, EventAction},
     policy::{ContainerMatch, RestartMode, ServicePolicy},
 };
 
@@ -117,4 +117,50 @@ fn a_deploy_that_starts_the_new_one_before_it_stops_the_old_one_is_no_news() {
     rig.remove("shop-web-1");
     rig.run(seconds(1200));
     assert!(rig.sent.is_empty(), "{:?}", rig.told());
+}
+
+#[test]
+fn what_two_services_match_hides_nothing_else_that_is_missing_and_goes_with_its_container() {
+    let name = defib::domain::name::ServiceName::new("api");
+    let api = ServicePolicy { name, replicas: Some(2), ..service("app-") };
+    let mut rig = Rig::new(policy(vec![service("app-worker"), api]));
+    for name in ["app-1", "app-2", "app-worker"] {
+        rig.add(name);
+    }
+    rig.run(seconds(SETTLED));
+    assert!(rig.view().unmatched.is_empty(), "{:?}", rig.view().unmatched);
+    let exited = [EventAction::Died { exit_code: Some(1) }];
+    rig.by_hand("app-2", ContainerState::Exited, &exited);
+    rig.run(seconds(120));
+    assert!(rig.sent.iter().any(|(_, _, message)| message.headline.contains("api is down")));
+    rig.remove("app-worker");
+    rig.run(seconds(60));
+    assert_eq!(tickets(&rig).last().unwrap().0, MessageKind::Resolved);
+}
+
+#[test]
+fn a_double_under_another_policy_changes_nothing_of_the_one_that_is_watched() {
+    let named =
+        ServicePolicy { containers: vec![ContainerMatch::Name("web".to_owned())], ..probed("web") };
+    let mut rig = Rig::new(policy(vec![named]));
+    rig.policy.looking.list_every = seconds(10);
+    rig.add_with("web_old", |container| {
+        of_compose(container);
+        container.healthcheck = Some(crate::rig::healthcheck());
+        container.behaviour = Behaviour::Hangs;
+    });
+    rig.run(seconds(5));
+    rig.add_with("web", |container| {
+        of_compose(container);
+        container.healthcheck = Some(crate::rig::healthcheck());
+    });
+    for n in 0..60 {
+        let behaviour = if n % 2 == 0 { Behaviour::Hangs } else { Behaviour::Fine };
+        rig.behave("web", behaviour);
+        rig.run(seconds(5));
+    }
+    let of_unlisted =
+        rig.sent.iter().filter(|(_, _, message)| message.headline.contains("shop/web/1"));
+    assert_eq!(of_unlisted.count(), 0, "{:?}", rig.told());
+    assert!(rig.sent.len() <= 4, "{:?}", rig.told());
 }

@@ -4,7 +4,7 @@ use crate::rig::{Behaviour, Rig, policy, probed, seconds};
 use defib::domain::{
     acting::attempt::Ending,
     message::{MessageKind, Severity},
-    observation::{ContainerState, EventAction},
+    observation::{ActOutcome, ContainerState, EventAction},
     record::Decision,
 };
 use std::time::Duration;
@@ -68,7 +68,11 @@ fn left_to_them(rig: &mut Rig, acts: usize) {
 }
 
 fn is_paged_as_down(rig: &mut Rig) {
-    rig.run(seconds(120));
+    is_paged_as_down_within(rig, 120);
+}
+
+fn is_paged_as_down_within(rig: &mut Rig, span: u64) {
+    rig.run(seconds(span));
     let down = rig.sent.iter().find(|(_, _, message)| message.headline.contains("down"));
     assert_eq!(down.map(|(_, _, message)| message.severity), Some(Severity::Page));
     assert!(rig.acts.is_empty());
@@ -144,7 +148,11 @@ fn a_stop_that_comes_to_nothing_is_over_and_people_are_told() {
     let id = rig.containers["web"].id.clone();
     rig.event(&id, "web", EventAction::Killed { signal: Some(15) });
     rig.run(seconds(300));
-    assert!(!rig.sent.is_empty() && !rig.acts.is_empty());
+    assert!(rig.acts.is_empty(), "its stop may still be under way: {:?}", rig.acts);
+    let told = rig.told();
+    assert!(told.iter().any(|(_, severity, _)| *severity == Severity::Page), "{told:?}");
+    rig.run(seconds(400));
+    assert!(!rig.acts.is_empty());
 }
 
 #[test]
@@ -245,4 +253,143 @@ fn rename(rig: &mut Rig, from: &str, to: &str) {
     let id = container.id.clone();
     rig.containers.insert(to.to_owned(), container);
     rig.event(&id, to, EventAction::Renamed);
+}
+
+fn signal(rig: &mut Rig, signal: u32) {
+    let id = rig.containers["web"].id.clone();
+    rig.event(&id, "web", EventAction::Killed { signal: Some(signal) });
+}
+
+/// A restart that stops it and does not start it.
+fn restart_that_only_stops(rig: &mut Rig) {
+    rig.act_outcome = Some(ActOutcome::Failed { status: 500, message: "cannot start".to_owned() });
+    hangs_until_it_is_restarted(rig);
+    docker_stop(rig);
+    rig.act_outcome = None;
+}
+
+#[test]
+fn a_signal_that_it_lived_through_is_held_against_no_later_stop() {
+    let mut rig = settled();
+    signal(&mut rig, 2);
+    rig.run(seconds(3600));
+    restart_that_only_stops(&mut rig);
+    rig.run(seconds(60));
+    let primitives: Vec<_> =
+        rig.acts.iter().map(|(_, order)| order.primitive.to_string()).collect();
+    assert_eq!(primitives, ["restart", "start"], "{:?}", ended(&rig));
+}
+
+#[test]
+fn a_signal_that_it_lived_through_explains_no_later_end_though_the_events_were_lost() {
+    let mut rig = settled();
+    signal(&mut rig, 2);
+    rig.run(seconds(3600));
+    let now = rig.now;
+    let container = rig.containers.get_mut("web").unwrap();
+    (container.state, container.exit_code, container.finished) =
+        (ContainerState::Exited, Some(1), Some(now));
+    is_paged_as_down_within(&mut rig, 240);
+}
+
+#[test]
+fn a_stop_that_may_take_any_time_is_not_undone() {
+    for (stop_timeout, stop_signal, sent) in
+        [(Some(300), None, 15), (None, None, 15), (Some(120), Some(3), 3), (None, Some(10), 10)]
+    {
+        let mut rig = Rig::new(policy(vec![probed("web")]));
+        rig.add_with("web", |container| {
+            container.stop_timeout = stop_timeout.map(seconds);
+            container.stop_signal = stop_signal;
+        });
+        rig.run(seconds(SETTLED));
+        signal(&mut rig, sent);
+        rig.behave("web", Behaviour::Hangs);
+        rig.run(seconds(290));
+        docker_stop(&mut rig);
+        rig.run(seconds(300));
+        assert!(rig.acts.is_empty(), "signal {sent}: {:?}", rig.acts);
+    }
+}
+
+#[test]
+fn a_signal_by_which_people_only_talk_to_it_holds_nothing() {
+    let mut rig = settled();
+    signal(&mut rig, 1);
+    hangs_until_it_is_restarted(&mut rig);
+    assert!(!rig.holds().contains(&"touched"));
+}
+
+#[test]
+fn a_rename_within_its_service_takes_trouble_budget_and_memory_along() {
+    let mut rig = settled();
+    rig.containers.get_mut("web").unwrap().after_restart.push_back(Behaviour::Hangs);
+    hangs_until_it_is_restarted(&mut rig);
+    rig.run(seconds(900));
+    assert_eq!(rig.acts.len(), 3);
+    let told = rig.told().len();
+    rename(&mut rig, "web", "web-2");
+    rig.run(seconds(1200));
+    assert_eq!(rig.acts.len(), 3, "one budget");
+    assert_eq!(rig.told().len(), told, "nothing is over, and nothing new: {:?}", rig.told());
+    assert_eq!(rig.view().replicas.len(), 1);
+    rig.crash();
+    rig.run(seconds(600));
+    assert_eq!((rig.acts.len(), rig.view().replicas.len()), (3, 1));
+}
+
+#[test]
+fn a_config_that_changed_while_defib_was_away_is_nobodys_rename() {
+    let mut rig = settled();
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(30));
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(1000));
+    rig.sent.clear();
+    let mut other = policy(vec![]);
+    other.unlisted = defib::domain::policy::Unlisted::None;
+    rig.policy = other;
+    rig.crash();
+    rig.run(seconds(1800));
+    assert!(rig.sent.is_empty(), "{:?}", rig.told());
+}
+
+#[test]
+fn a_removal_in_the_middle_of_a_restart_is_theirs() {
+    let mut rig = settled();
+    rig.acts_are_answered = false;
+    rig.act_outcome = Some(ActOutcome::Unreachable("hangs".to_owned()));
+    hangs_until_it_is_restarted(&mut rig);
+    rig.run(seconds(2));
+    rig.remove("web");
+    left_to_them(&mut rig, 1);
+}
+
+#[test]
+fn what_somebody_paused_and_left_so_is_a_ticket() {
+    let mut rig = settled();
+    rig.by_hand("web", ContainerState::Paused, &[EventAction::Paused]);
+    rig.run(seconds(590));
+    assert!(rig.sent.is_empty());
+    left_to_them(&mut rig, 0);
+    rig.by_hand("web", ContainerState::Running, &[EventAction::Unpaused]);
+    rig.run(seconds(60));
+    assert_eq!(rig.told().last().unwrap().0, MessageKind::Resolved);
+}
+
+#[test]
+fn our_own_stop_that_comes_late_is_blamed_on_nobody() {
+    let mut rig = settled();
+    rig.acts_are_answered = false;
+    rig.act_outcome = Some(ActOutcome::Unreachable("hangs".to_owned()));
+    hangs_until_it_is_restarted(&mut rig);
+    while ended(&rig).is_none() {
+        rig.run(Duration::from_millis(50));
+    }
+    rig.run(seconds(10));
+    docker_stop(&mut rig);
+    let before = rig.sent.len();
+    rig.run(seconds(120));
+    let down = rig.sent[before..].iter().any(|(_, _, message)| message.headline.contains("down"));
+    assert!(down, "{:?}", rig.told());
 }

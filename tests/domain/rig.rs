@@ -66,6 +66,7 @@ pub struct Container {
     pub auto_remove: bool,
     pub address: &'static str,
     pub stop_timeout: Option<Duration>,
+    pub stop_signal: Option<u32>,
     pub policy: RestartPolicy,
 }
 
@@ -279,6 +280,7 @@ impl Rig {
             auto_remove: false,
             address: "172.17.0.2",
             stop_timeout: None,
+            stop_signal: None,
             policy: RestartPolicy::No,
         };
         change(&mut container);
@@ -724,6 +726,7 @@ fn inspection(container: &Container, now: u64) -> Inspection {
         restart_policy: container.policy,
         auto_remove: container.auto_remove,
         stop_timeout: container.stop_timeout,
+        stop_signal: container.stop_signal,
         addresses: vec![("bridge".to_owned(), container.address.parse().unwrap())],
         network_parent: None,
         pid: Some(4242),

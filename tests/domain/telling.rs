@@ -4,7 +4,7 @@ use crate::rig::*;
 use defib::domain::{
     message::{IncidentKind, MessageKind, Severity},
     name::SinkName,
-    observation::{DeliveryOutcome, Observation},
+    observation::{ContainerState, DeliveryOutcome, EventAction, Observation},
     policy::{RestartMode, ServicePolicy, SinkPolicy},
     record::Decision,
 };
@@ -205,47 +205,86 @@ fn that_memory_was_lost_is_told_for_a_day_and_once() {
     assert_eq!(kinds(&rig).last(), Some(&MessageKind::Resolved));
 }
 
-#[test]
-fn what_joins_the_brake_later_is_told_together_and_once() {
-    let services: Vec<_> = (0..8).map(|n| probed(&format!("s{n}-"))).collect();
-    let mut rig = Rig::new(policy(services));
-    for n in 0..8 {
-        rig.add(&format!("s{n}-")).after_restart.push_back(Behaviour::Hangs);
+/// Services `s0-` and so on that may not be restarted, all of which are well.
+fn never_restarted(count: u32) -> Rig {
+    let never = |n| ServicePolicy { restart: RestartMode::Never, ..probed(&format!("s{n:02}-")) };
+    let mut rig = Rig::new(policy((0..count).map(never).collect()));
+    for n in 0..count {
+        rig.add(&format!("s{n:02}-"));
     }
     rig.run(seconds(400));
-    for n in 0..4 {
-        rig.behave(&format!("s{n}-"), Behaviour::Hangs);
+    rig
+}
+
+fn all_hang(rig: &mut Rig, which: std::ops::Range<u32>) {
+    for n in which {
+        rig.behave(&format!("s{n:02}-"), Behaviour::Hangs);
     }
+}
+
+/// What was said of the brake: the kind, and the members.
+fn of_brake(rig: &Rig) -> Vec<(MessageKind, Vec<String>)> {
+    let of_brake = rig.sent.iter().filter(|sent| sent.2.incident_kind == IncidentKind::Brake);
+    of_brake.map(|(_, _, message)| (message.kind, message.members.clone())).collect()
+}
+
+#[test]
+fn what_fails_at_once_is_one_word_and_what_joins_later_one_more_that_names_it_first() {
+    let mut rig = never_restarted(20);
+    all_hang(&mut rig, 0..13);
     rig.run(seconds(200));
-    let brake = |rig: &Rig| -> Vec<(MessageKind, Vec<String>)> {
-        let of_brake = rig.sent.iter().filter(|sent| sent.2.incident_kind == IncidentKind::Brake);
-        of_brake.map(|(_, _, message)| (message.kind, message.members.clone())).collect()
-    };
-    assert_eq!(brake(&rig)[0].0, MessageKind::Opened);
-    let before = brake(&rig).len();
-    for n in 4..6 {
-        rig.behave(&format!("s{n}-"), Behaviour::Hangs);
-        rig.run(seconds(20));
-    }
-    rig.run(seconds(330));
-    let told = brake(&rig);
-    assert_eq!(told.len(), before + 1, "{told:?}");
-    let (kind, members) = &told[before];
-    assert_eq!(*kind, MessageKind::Grown);
-    assert!(members.contains(&"s4-".to_owned()) && members.contains(&"s5-".to_owned()));
+    assert_eq!(of_brake(&rig).len(), 1, "{:?}", rig.told());
+    all_hang(&mut rig, 18..20);
+    rig.run(seconds(200));
+    let told = of_brake(&rig);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(told[1].0, MessageKind::Grown);
+    assert_eq!(told[1].1[..2], ["s18- (new)".to_owned(), "s19- (new)".to_owned()]);
+}
+
+#[test]
+fn what_goes_down_while_the_brake_is_on_is_told_with_it() {
+    let mut rig = never_restarted(8);
+    all_hang(&mut rig, 0..4);
+    rig.run(seconds(200));
+    let exited = [EventAction::Died { exit_code: Some(1) }];
+    rig.by_hand("s06-", ContainerState::Exited, &exited);
+    rig.run(seconds(180));
+    let told = of_brake(&rig);
+    assert_eq!(told.last().unwrap().1[0], "s06- (down) (new)", "{told:?}");
+}
+
+#[test]
+fn what_is_over_and_fails_again_while_the_brake_is_on_is_told_again() {
+    let mut rig = never_restarted(8);
+    all_hang(&mut rig, 0..5);
+    rig.run(seconds(200));
+    rig.behave("s00-", Behaviour::Fine);
+    rig.run(seconds(1200));
+    all_hang(&mut rig, 0..1);
+    rig.run(seconds(180));
+    let told = of_brake(&rig);
+    assert_eq!(told.last().unwrap().1[0], "s00- (new)", "{told:?}");
+}
+
+#[test]
+fn what_joined_the_brake_before_a_boot_is_told_after_it() {
+    let mut rig = never_restarted(8);
+    all_hang(&mut rig, 0..4);
+    rig.run(seconds(200));
+    all_hang(&mut rig, 5..6);
+    rig.run(seconds(40));
+    assert_eq!(of_brake(&rig).len(), 1);
+    rig.crash();
+    rig.run(seconds(400));
+    let told = of_brake(&rig);
+    assert!(told.iter().any(|(_, members)| members[0] == "s05- (new)"), "{told:?}");
 }
 
 #[test]
 fn where_nothing_may_be_restarted_the_brake_promises_no_trial() {
-    let never = |n| ServicePolicy { restart: RestartMode::Never, ..probed(&format!("s{n}-")) };
-    let mut rig = Rig::new(policy((0..4).map(never).collect()));
-    for n in 0..4 {
-        rig.add(&format!("s{n}-"));
-    }
-    rig.run(seconds(400));
-    for n in 0..4 {
-        rig.behave(&format!("s{n}-"), Behaviour::Hangs);
-    }
+    let mut rig = never_restarted(4);
+    all_hang(&mut rig, 0..4);
     rig.run(seconds(200));
     let (_, _, message) =
         rig.sent.iter().find(|sent| sent.2.incident_kind == IncidentKind::Brake).unwrap();

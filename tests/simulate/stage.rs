@@ -227,6 +227,10 @@ impl Stage {
             Deed::Restart(replica) => {
                 self.on(replica, |world, now, id| world.restart(now, id, somebody));
             }
+            Deed::Signal(replica, signal) => {
+                let signal = *signal;
+                self.on(replica, |world, now, id| world.kill(now, id, signal, somebody));
+            }
             Deed::Pause(replica) => {
                 self.on(replica, |world, now, id| world.pause(now, id, somebody));
             }

@@ -77,6 +77,7 @@ fn inspection(look: u64, status: HealthStatus, failing_streak: u32, output: &str
             restart_policy: RestartPolicy::No,
             auto_remove: false,
             stop_timeout: None,
+            stop_signal: None,
             addresses: Vec::new(),
             network_parent: None,
             pid: Some(1),

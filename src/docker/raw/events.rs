@@ -3,7 +3,7 @@
 //! `Action` and `Actor.ID` are read first; the old `status` and `id` stand in where they are missing (they are gone from API
 //! 1.52 on). Podman says `died` and `remove` and gives a bare `health_status` with its value in a field of its own.
 
-use super::{Field, health, id, pairs, read, time};
+use super::{Field, health, id, pairs, read, signal, time};
 use crate::domain::{
     moment::EngineMs,
     observation::{EngineEvent, EventAction},
@@ -120,7 +120,7 @@ pub(in crate::docker) fn decode(line: &[u8]) -> Heard {
         }
         "stop" => EventAction::Stopped,
         "restart" => EventAction::Restarted,
-        "kill" => EventAction::Killed { signal: attribute("signal").and_then(signal) },
+        "kill" => EventAction::Killed { signal: attribute("signal").and_then(signal::number) },
         "pause" => EventAction::Paused,
         "unpause" => EventAction::Unpaused,
         "update" => EventAction::Updated,
@@ -145,18 +145,6 @@ fn happened(raw: &Event<'_>) -> Option<EngineMs> {
         // Podman's own API writes text; its compatible one may do so some day.
         read::<String>(raw.time).and_then(|text| time::engine_time(&text))
     })
-}
-
-/// A signal by its number, or by one of the names that stop things.
-fn signal(text: &str) -> Option<u32> {
-    match text.strip_prefix("SIG").unwrap_or(text) {
-        "HUP" => Some(1),
-        "INT" => Some(2),
-        "QUIT" => Some(3),
-        "KILL" => Some(9),
-        "TERM" => Some(15),
-        number => number.parse().ok(),
-    }
 }
 
 #[cfg(test)]
@@ -214,7 +202,8 @@ mod tests {
         let signal = |text: &str| heard(&event("kill", &format!(r#""signal":"{text}""#)));
         assert_eq!(signal("15"), EventAction::Killed { signal: Some(15) });
         assert_eq!(signal("SIGKILL"), EventAction::Killed { signal: Some(9) });
-        assert_eq!(signal("SIGRTMIN+3"), EventAction::Killed { signal: None });
+        assert_eq!(signal("SIGRTMIN+3"), EventAction::Killed { signal: Some(37) });
+        assert_eq!(signal("SIGNOTHING"), EventAction::Killed { signal: None });
         let health = heard(&event("health_status: unhealthy", ""));
         assert_eq!(health, EventAction::HealthChanged(HealthStatus::Unhealthy));
     }

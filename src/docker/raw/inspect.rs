@@ -1,6 +1,6 @@
 //! One container, whole.
 
-use super::{Field, health, id, name, pairs, read, state, time::engine_time};
+use super::{Field, health, id, name, pairs, read, signal, state, time::engine_time};
 use crate::{
     docker::connection::{Answer, CallError, Flavour},
     domain::{
@@ -53,6 +53,7 @@ raw_object!(Config {
     image: "Image",
     labels: "Labels",
     stop_timeout: "StopTimeout",
+    stop_signal: "StopSignal",
     healthcheck: "Healthcheck",
 });
 raw_object!(RawHealthcheck {
@@ -122,6 +123,10 @@ pub(in crate::docker) fn decode(
             .as_ref()
             .and_then(|config| read(config.stop_timeout))
             .map(stop_timeout),
+        stop_signal: config
+            .as_ref()
+            .and_then(|config| read::<String>(config.stop_signal))
+            .and_then(|text| signal::number(&text)),
         addresses: addresses(raw.network_settings),
         network_parent: host.as_ref().and_then(|host| network_parent(host.network_mode)),
         pid: read::<i64>(life.pid).and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0),

@@ -12,6 +12,7 @@ pub(super) mod health;
 pub(super) mod inspect;
 pub(super) mod lines;
 pub(super) mod list;
+mod signal;
 pub(super) mod text;
 pub(super) mod time;
 pub(super) mod version;

@@ -111,6 +111,7 @@ fn inspection(container: &Container, engine_now: EngineMs) -> Inspection {
         restart_policy: script.restart_policy,
         auto_remove: script.auto_remove,
         stop_timeout: script.stop_timeout,
+        stop_signal: None,
         addresses: addressed.then(address).into_iter().collect(),
         network_parent: script.network_parent.clone(),
         pid: container.pid,

@@ -24,6 +24,9 @@ pub const FIRST_TRIAL_AFTER: Duration = Duration::from_secs(60);
 pub const NEXT_TRIAL_AFTER: [Duration; 3] =
     [Duration::from_secs(5 * 60), Duration::from_secs(10 * 60), Duration::from_secs(20 * 60)];
 
+/// A person hears of it so long after it is on: what fails at once is seen to within seconds, and one word names it all.
+pub const GATHERED_FOR: Duration = Duration::from_secs(10);
+
 /// What joins is told of so long after the first of it: a storm is two messages and not twenty, and what fails later is told
 /// of hardly later than it would be without the brake.
 pub const JOINED_TOLD_AFTER: Duration = Duration::from_secs(60);
@@ -38,7 +41,7 @@ pub enum Brake {
     #[default]
     Released,
     /// Nothing is restarted but trials.
-    Engaged(Engaged),
+    Engaged(Box<Engaged>),
 }
 
 /// A brake that is on.
@@ -63,6 +66,12 @@ pub struct Engaged {
     /// Since when.
     #[serde(default)]
     pub joined_since: Option<Moment>,
+    /// Which of those people were told of last.
+    #[serde(default)]
+    pub latest: BTreeSet<ServiceName>,
+    /// The most that failed at one time.
+    #[serde(default)]
+    pub most: u32,
     /// How often people were told that more has joined.
     #[serde(default)]
     pub grown: u32,
@@ -72,6 +81,8 @@ pub struct Engaged {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Failing {
     pub(crate) onset: BTreeMap<ServiceName, AwakeMs>,
+    /// Which are down: no reason for the brake, but told of with it.
+    pub(crate) down: BTreeSet<ServiceName>,
     /// What began before a release was judged by it and does not put the brake on again.
     pub(crate) judged_until: Option<AwakeMs>,
 }
@@ -111,30 +122,43 @@ impl Engaged {
             told: BTreeSet::new(),
             joined: BTreeSet::new(),
             joined_since: None,
+            latest: BTreeSet::new(),
+            most: 0,
             grown: 0,
         }
     }
 
-    /// Counts who fails now. Those that join later are told of together, a while after the first of them; what is well again
-    /// by then needs no word.
+    /// Counts who fails now, or is down. What does within the first moments is in the first word; what joins later is told of
+    /// together, a while after the first of it. What is over is counted anew if it fails again.
     pub(crate) fn count(
         &mut self,
         failing: &Failing,
-        is_well: impl Fn(&ServiceName) -> bool,
+        is_over: impl Fn(&ServiceName) -> bool,
         now: Moment,
     ) {
-        if self.told.is_empty() {
-            self.told.extend(failing.onset.keys().cloned());
+        let fails = || failing.onset.keys().chain(&failing.down).cloned();
+        let count = u32::try_from(fails().collect::<BTreeSet<_>>().len()).unwrap_or(u32::MAX);
+        self.most = self.most.max(count);
+        if now.awake < self.told_at() {
+            self.told.extend(fails());
+            return;
         }
-        self.joined.retain(|name| !is_well(name));
-        self.joined.extend(failing.onset.keys().filter(|name| !self.told.contains(*name)).cloned());
+        self.told.retain(|name| !is_over(name));
+        self.joined.retain(|name| !is_over(name));
+        self.joined.extend(fails().filter(|name| !self.told.contains(name)));
         self.joined_since =
             if self.joined.is_empty() { None } else { self.joined_since.or(Some(now)) };
         if self.joined_told_at().is_some_and(|at| at <= now.awake) {
+            self.latest.clone_from(&self.joined);
             self.told.append(&mut self.joined);
             self.joined_since = None;
             self.grown = self.grown.saturating_add(1);
         }
+    }
+
+    /// When people are told that it is on.
+    pub(crate) fn told_at(&self) -> AwakeMs {
+        self.since.awake + GATHERED_FOR
     }
 
     /// When people are told of those that have joined.

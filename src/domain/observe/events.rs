@@ -8,14 +8,14 @@ use crate::domain::{
     moment::AwakeMs,
     name::ReplicaName,
     observation::{ContainerState, EngineEvent, EventAction},
-    watching::{lifecycle::Lifecycle, replica::Replica},
+    watching::{
+        lifecycle::Lifecycle,
+        replica::{Replica, Touch},
+    },
 };
-use std::time::Duration;
 
-/// Events of our own acts may come this much later than their answer.
-const OWN_EVENTS_WITHIN: Duration = Duration::from_secs(5);
-
-/// Signals by which people end a process; others (HUP, USR1, QUIT for a thread dump) are a way of talking to it.
+/// Signals by which people end a process; others (HUP, USR1, QUIT for a thread dump) are a way of talking to it, but where
+/// its image says that it is stopped by one.
 const STOPPING_SIGNALS: [u32; 3] = [2, 9, 15];
 
 impl Domain {
@@ -66,13 +66,15 @@ impl Domain {
             return;
         };
         if is_ours(replica, event, now) {
-            if let (Some(attempt), true) =
-                (&mut replica.kept.attempt, is_stopping_signal(&event.action))
+            let ends = ends_it(replica, &event.action);
+            if let (Some(attempt), true) = (&mut replica.kept.attempt, ends)
+                && attempt.instance.container == event.container
             {
-                attempt.stop_sent |= attempt.instance.container == event.container;
+                attempt.stop_sent.get_or_insert(now);
             }
             return;
         }
+        let is_it = replica.kept.container.as_ref() == Some(&event.container);
         let (word, by_hand) = match &event.action {
             EventAction::Stopped => ("stop", true),
             // Of what was started with `--rm` the engine's removal is no more than the end of its process.
@@ -80,7 +82,7 @@ impl Domain {
                 let by_engine = replica.inspection.as_ref().is_some_and(|known| known.auto_remove);
                 ("remove", !by_engine)
             }
-            EventAction::Killed { .. } if is_stopping_signal(&event.action) => ("kill", true),
+            EventAction::Killed { .. } if ends_it(replica, &event.action) => ("kill", true),
             EventAction::Killed { .. } => return,
             EventAction::Restarted => ("restart", false),
             EventAction::Paused => ("pause", false),
@@ -90,8 +92,8 @@ impl Domain {
             EventAction::Created => ("create", false),
             EventAction::Died { .. } => {
                 // A signal that it did not die of is no stop: what ends it later is something else.
-                if replica.being_stopped_until().is_some_and(|until| until < now) {
-                    replica.forget_stop_by_hand();
+                if let (Some(touch), true) = (&mut replica.touched, is_it) {
+                    touch.is_ending = false;
                 }
                 return;
             }
@@ -99,9 +101,9 @@ impl Domain {
                 return;
             }
         };
-        replica.touched = Some((now, word.to_owned()));
+        let is_ending = is_it && matches!(event.action, EventAction::Killed { .. });
+        replica.touched = Some(Touch { at: now, what: word, is_ending });
         // Of a container that the replica no longer is, the end is only a touch.
-        let is_it = replica.kept.container.as_ref() == Some(&event.container);
         if by_hand && is_it && replica.kept.stopped_by_hand.is_none() {
             replica.kept.stopped_by_hand = Some(at);
             replica.kept.stopped_life = match replica.lifecycle {
@@ -123,29 +125,41 @@ impl Domain {
 /// Events carry no actor. What comes while defib has its hands on a container, and shortly after, is its own; but what ends or
 /// freezes the life that our own start began is not.
 fn is_ours(replica: &Replica, event: &EngineEvent, now: AwakeMs) -> bool {
-    if replica.kept.attempt.as_ref().is_some_and(Attempt::is_touching) {
+    let of_attempt = |attempt: &&Attempt| attempt.instance.container == event.container;
+    let attempt = replica.kept.attempt.as_ref().filter(of_attempt);
+    let by_engine = replica.inspection.as_ref().is_some_and(|known| known.auto_remove);
+    if event.action == EventAction::Destroyed && !by_engine {
+        // No act of ours removes anything.
+        return false;
+    }
+    if attempt.is_some_and(Attempt::is_touching) {
         return true;
     }
     let of_new_life = replica.inspection.as_ref().is_some_and(|seen| {
         seen.id == event.container
             && seen.state == ContainerState::Running
             && seen.started.is_some_and(|started| started < event.at)
+            && replica.kept.own_stop.as_ref().is_none_or(|own| own.started_at != seen.started_at)
     });
-    let ends_it = is_stopping_signal(&event.action)
+    let ends_it = ends_it(replica, &event.action)
         || matches!(
             event.action,
             EventAction::Stopped | EventAction::Paused | EventAction::Destroyed
         );
-    replica.own_act.is_some_and(|at| now.since(at) < OWN_EVENTS_WITHIN) && !(of_new_life && ends_it)
+    let lately = replica.own_until.is_some_and(|until| now < until);
+    let is_it = replica.kept.container.as_ref() == Some(&event.container);
+    lately && is_it && !(of_new_life && ends_it)
 }
 
-/// Whether it says that a process was told to end.
-fn is_stopping_signal(action: &EventAction) -> bool {
+/// Whether it says that a process was told to end: by a signal that ends most, or by the one that its image names for that.
+fn ends_it(replica: &Replica, action: &EventAction) -> bool {
+    let own = replica.inspection.as_ref().and_then(|known| known.stop_signal);
     match action {
-        EventAction::Killed { signal } => {
-            signal.is_some_and(|signal| STOPPING_SIGNALS.contains(&signal))
+        EventAction::Killed { signal: Some(signal) } => {
+            STOPPING_SIGNALS.contains(signal) || own == Some(*signal)
         }
-        EventAction::Created
+        EventAction::Killed { signal: None }
+        | EventAction::Created
         | EventAction::Started
         | EventAction::Died { .. }
         | EventAction::Stopped

@@ -38,7 +38,12 @@ impl Domain {
                 self.containers.insert(row.id.clone(), holder);
                 self.looking.want(&row.id);
             }
-            Some(Holder::Pending | Holder::Foreign) => {}
+            Some(Holder::Pending) => {
+                if let Some(name) = self.known_by_row(&row) {
+                    self.containers.insert(row.id, Holder::Replica(name));
+                }
+            }
+            Some(Holder::Foreign) => {}
             Some(Holder::Replica(name)) => {
                 // The list is a hint: where it contradicts what we know, the container is looked at.
                 let agrees = self

@@ -76,7 +76,9 @@ impl Domain {
                 self.seen_as(before, container, &inspection);
                 return;
             }
-            self.let_go(&before, &inspection, &belongs);
+            if !self.moves_to(&before, &name, &belongs) {
+                self.let_go(&before, &inspection, &belongs);
+            }
         }
         let (policy, listed, rivals) = match belongs {
             Belonging::Foreign => {
@@ -91,18 +93,17 @@ impl Domain {
             .replicas
             .remove(&name)
             .unwrap_or_else(|| Replica::new(name.clone(), Arc::clone(&policy), listed, self.now));
-        let moved = (replica.policy.name != policy.name).then(|| replica.policy.name.clone());
-        replica.policy = policy;
-        replica.listed = listed;
-        replica.kept.service = replica.policy.name.clone();
-        self.contest(&mut replica, rivals);
-        let takes = replica.takes(
-            container,
-            &inspection,
-            known_double.map_or(self.now, |known| known.since),
-        );
+        let double_since = known_double.map_or(self.now, |known| known.since);
+        let takes = replica.takes(container, &inspection, double_since);
+        let mut moved = None;
+        // Only the container that it is says what holds for it.
         if takes {
+            moved = (replica.policy.name != policy.name).then(|| replica.policy.name.clone());
+            replica.policy = policy;
+            replica.listed = listed;
+            replica.kept.service = replica.policy.name.clone();
             replica.matched_as = Some(inspection.name.clone());
+            self.contest(&mut replica, rivals);
         }
         self.replicas.insert(name.clone(), replica);
         if let Some(before) = moved {
@@ -131,7 +132,7 @@ impl Domain {
         self.agenda.touch(Owner::Replica(name));
     }
 
-    /// Which other services of the config match a replica: each of them hears of it too.
+    /// Which other services of the config match a replica: none of them may call it missing.
     pub(in crate::domain) fn contest(&mut self, replica: &mut Replica, rivals: Vec<ServiceName>) {
         if replica.rivals == rivals {
             return;
@@ -183,9 +184,11 @@ impl Domain {
                 .get(&name)
                 .is_some_and(|replica| replica.kept.container.as_ref() == Some(container));
             if current {
-                if let Some(replica) = self.replicas.get_mut(&name) {
+                if let Some(mut replica) = self.replicas.remove(&name) {
                     replica.lifecycle = Lifecycle::Gone;
                     replica.evidence = Evidence::default();
+                    self.contest(&mut replica, Vec::new());
+                    self.replicas.insert(name.clone(), replica);
                 }
                 let ours = self
                     .replicas
@@ -211,13 +214,39 @@ impl Domain {
         (replica.kept.container.as_ref() == Some(container)).then(|| name.clone())
     }
 
+    /// A container got another name within its service: the replica goes on under that one, with all that is known of it.
+    fn moves_to(&mut self, before: &ReplicaName, name: &ReplicaName, belongs: &Belonging) -> bool {
+        let Belonging::Listed { service, .. } = belongs else {
+            return false;
+        };
+        let same = self.replicas.get(before).is_some_and(|known| known.policy.name == service.name);
+        if !same || self.replicas.contains_key(name) {
+            return false;
+        }
+        let Some(mut replica) = self.replicas.remove(before) else {
+            return false;
+        };
+        self.forget(&replica);
+        replica.kept.name = name.clone();
+        replica.recorded = None;
+        replica.watched = None;
+        replica.rivals = Vec::new();
+        replica.rivals_since = None;
+        self.replicas.insert(name.clone(), replica);
+        true
+    }
+
     /// A container is not its replica any more. Where somebody gave it another name, which is not one of its service's, the
     /// replica is missed: its trouble and its budget stay. Else nobody asks for it any more.
     fn let_go(&mut self, name: &ReplicaName, inspection: &Inspection, belongs: &Belonging) {
         let Some(mut replica) = self.replicas.remove(name) else {
             return;
         };
-        let renamed = replica.matched_as.as_ref() != Some(&inspection.name);
+        let renamed = match &replica.matched_as {
+            Some(matched_as) => *matched_as != inspection.name,
+            // Before our start the config may have been another one: only another name says that it was renamed.
+            None => replica_name(&inspection.name, &inspection.labels) != *name,
+        };
         let stays = match belongs {
             Belonging::Listed { service, .. } => service.name == replica.policy.name,
             Belonging::Unlisted | Belonging::Foreign => false,
@@ -227,6 +256,7 @@ impl Domain {
             replica.kept.stopped_life = replica.instance_seen();
             replica.lifecycle = Lifecycle::Gone;
             replica.evidence = Evidence::default();
+            self.contest(&mut replica, Vec::new());
             self.replicas.insert(name.clone(), replica);
             self.agenda.touch(Owner::Replica(name.clone()));
         } else {
@@ -281,6 +311,20 @@ impl Replica {
         true
     }
 
+    /// What ended long after a stop was not ended by it, though nobody watched it run on.
+    fn forget_stop_that_is_too_old(&mut self, inspection: &Inspection, now: Moment) {
+        let (Some(since), Some(finished), Lifecycle::Stopped(_)) =
+            (self.kept.stopped_by_hand, inspection.finished, &self.lifecycle)
+        else {
+            return;
+        };
+        let ended_ago = inspection.engine_now.since(finished);
+        let stopped_ago = now.awake.since(since.awake);
+        if stopped_ago.saturating_sub(ended_ago) > self.stop_takes() {
+            self.forget_stop_by_hand();
+        }
+    }
+
     /// Whoever stopped it, this is not what they stopped.
     pub(in crate::domain) fn forget_stop_by_hand(&mut self) {
         self.kept.stopped_by_hand = None;
@@ -303,6 +347,9 @@ impl Replica {
                 self.evidence = Evidence::default();
                 self.fresh_after = inspection.started;
                 self.forget_stop_by_hand();
+                if let Some(touch) = &mut self.touched {
+                    touch.is_ending = false;
+                }
                 self.kept.own_stop = None;
             } else if matches!(before, Lifecycle::Unseen | Lifecycle::Paused { .. }) {
                 let was_paused = matches!(before, Lifecycle::Paused { .. });
@@ -326,6 +373,7 @@ impl Replica {
             None if self.kept.stopped_by_hand.is_some() => self.kept.stopped_life = seen,
             Some(_) | None => {}
         }
+        self.forget_stop_that_is_too_old(inspection, now);
     }
 
     /// After a restart of ours the instance is the same, and so are its streaks.

@@ -17,6 +17,13 @@ use crate::domain::{
 };
 use std::time::Duration;
 
+/// Events of our own acts may come this much later than their answer.
+const OWN_EVENTS_WITHIN: Duration = Duration::from_secs(5);
+
+/// A call that nobody answered may reach the engine this much later still. Whoever stops it meanwhile can't be told from us:
+/// then it is missed, and nobody is blamed.
+const OWN_CALL_WITHIN: Duration = Duration::from_secs(300);
+
 impl Domain {
     /// What time and the store bring to an attempt.
     pub(super) fn drive_attempt(&mut self, replica: &mut Replica) {
@@ -26,7 +33,7 @@ impl Domain {
                 return;
             };
             if attempt.is_touching() {
-                replica.own_act = Some(self.now.awake);
+                replica.own_until = Some(self.now.awake + OWN_EVENTS_WITHIN);
             }
             let fate = attempt.waits_for().map(|seq| self.durability.fate(seq));
             let input = match (fate, replica.verdict, replica.lifecycle.running()) {
@@ -168,7 +175,7 @@ impl Domain {
                         | Phase::Observing { .. }
                         | Phase::Verifying { .. } => None,
                     };
-                    replica.own_act = Some(self.now.awake);
+                    replica.own_until = Some(self.now.awake + OWN_EVENTS_WITHIN);
                     if let Some(rung) = rung {
                         self.decide(
                             Some(&replica.policy.name),
@@ -234,7 +241,10 @@ impl Domain {
                 }
                 replica.kept.spending.last = Some(stamp);
                 // Whether it explains what is seen is asked when it is seen: now it may not be visible at all.
-                replica.kept.own_stop = attempt.own_stop().filter(|_| attempt.has_acted());
+                replica.kept.own_stop = attempt.own_stop().filter(|_| attempt.may_have_stopped());
+                if attempt.may_still_act() {
+                    replica.own_until = Some(self.now.awake + OWN_CALL_WITHIN);
+                }
             }
             Ending::Abandoned(_) | Ending::Refused(_) => {
                 if let Some(paid) = &attempt.paid {

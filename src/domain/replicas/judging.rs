@@ -53,7 +53,27 @@ impl Domain {
                 _,
             ) => None,
         };
+        if replica.lifecycle.running().is_some()
+            && replica.being_stopped_until().is_some_and(|until| until <= now.awake)
+        {
+            // It runs on: whatever ends it later is something else.
+            replica.forget_stop_by_hand();
+        }
         self.leave_out_blindness(replica);
+        replica.paused_since = match (&replica.lifecycle, replica.paused_since) {
+            (Lifecycle::Paused { .. }, since) => since.or(Some(now)),
+            (
+                Lifecycle::Unseen
+                | Lifecycle::Running { .. }
+                | Lifecycle::Restarting
+                | Lifecycle::Created
+                | Lifecycle::Stopped(_)
+                | Lifecycle::Gone
+                | Lifecycle::Remote
+                | Lifecycle::Odd(_),
+                _,
+            ) => None,
+        };
         replica.kept.absent_since = match (&replica.lifecycle, replica.kept.absent_since) {
             (Lifecycle::Running { since, .. }, Some(absent))
                 if now.awake.since(*since) < BACK_AFTER =>
@@ -118,7 +138,9 @@ impl Domain {
                 trouble.onset = first.since.unwrap_or(self.now);
                 replica.was_healthy = false;
             }
-            for (evidence, streak) in &streaks {
+            // Between a life's end and the next look the streak is still the old one, and is counted.
+            let counts = instance.is_some() || replica.lifecycle == Lifecycle::Remote;
+            for (evidence, streak) in streaks.iter().filter(|_| counts) {
                 trouble.count(evidence, instance.as_ref(), streak.failures);
                 trouble.shows.clone_from(&streak.shows);
             }

@@ -69,8 +69,9 @@ impl Domain {
         let grace = match &replica.lifecycle {
             Lifecycle::Running { since, .. } => {
                 let back = replica.kept.absent_since.map(|_| *since + BACK_AFTER);
+                let stopped = replica.being_stopped_until();
                 let grown = (!policy.probes.is_empty()).then_some(*since + policy.start_grace);
-                [back, grown].into_iter().flatten().filter(|at| *at > now).min()
+                [back, grown, stopped].into_iter().flatten().filter(|at| *at > now).min()
             }
             Lifecycle::Unseen
             | Lifecycle::Paused { .. }

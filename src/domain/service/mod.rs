@@ -137,16 +137,17 @@ impl Domain {
         if found.is_none() {
             self.services.remove(name);
             self.host.failing.onset.remove(name);
+            self.host.failing.down.remove(name);
             self.close_incidents_of(name);
         }
         found
     }
 
-    /// Whether nothing of a service is in a bad time, but for what is healthy again.
-    pub(super) fn is_well(&self, name: &ServiceName) -> bool {
-        self.members(name)
-            .into_iter()
-            .all(|replica| replica.kept.trouble.is_none() || replica.verdict == Verdict::Healthy)
+    /// Whether nothing of a service is in a bad time any more.
+    pub(super) fn is_untroubled(&self, name: &ServiceName) -> bool {
+        let mut members = self.members(name).into_iter();
+        let troubled = members.any(|replica| replica.kept.trouble.is_some());
+        !troubled && !self.host.failing.down.contains(name)
     }
 
     fn members(&self, name: &ServiceName) -> Vec<&Replica> {
@@ -186,6 +187,18 @@ impl Domain {
             None => self.host.failing.onset.remove(name),
         };
         if before != onset {
+            self.agenda.touch(Owner::Host);
+        }
+    }
+
+    /// For the brake's word: whether it is down.
+    fn note_down(&mut self, name: &ServiceName, is_down: bool) {
+        let changed = if is_down {
+            self.host.failing.down.insert(name.clone())
+        } else {
+            self.host.failing.down.remove(name)
+        };
+        if changed {
             self.agenda.touch(Owner::Host);
         }
     }

@@ -147,13 +147,13 @@ impl Domain {
     ) -> Option<Picture> {
         let now = self.now;
         let members = self.members(name);
+        // A service that the config does not name any more, and that an attempt keeps until it ends, wants nothing.
+        let wanted = policy.replicas.filter(|_| listed);
+        let mut count = absence::count(&members, wanted);
         // What this service and another one match may be meant to be here: of that it can't be said to be missing.
         let contested = self.services.get(name).map_or(0, |service| service.contested.len());
         let contested = u32::try_from(contested).unwrap_or(u32::MAX);
-        // A service that the config does not name any more, and that an attempt keeps until it ends, wants nothing.
-        let wanted = policy.replicas.filter(|_| listed);
-        let wanted = wanted.map(|wanted| wanted.saturating_sub(contested));
-        let count = absence::count(&members, wanted);
+        count.never_seen = count.never_seen.saturating_sub(contested);
         let braked = matches!(self.host.brake, Brake::Engaged(_));
         let too_few_since = self.services.get(name).and_then(|service| service.too_few_since);
         let seen_all = self.looking.blind().is_none();
@@ -165,12 +165,15 @@ impl Domain {
         if let Some(service) = self.services.get_mut(name) {
             service.too_few_since = too_few_since;
         }
+        let lasts = since.is_some_and(|since| now.awake.since(since.awake) >= absence::DOWN_AFTER);
+        let missing = !count.missing.is_empty() || count.never_seen > 0;
+        self.note_down(name, lasts && missing);
         let since = since?;
         deadlines.push(since.awake + absence::DOWN_AFTER);
-        let down = now.awake.since(since.awake) >= absence::DOWN_AFTER;
-        let missing = !count.missing.is_empty() || count.never_seen > 0;
         let severity = if listed { policy.severity } else { policy.severity.min(Severity::Ticket) };
-        Some(Picture::failing(since, (down && missing && !braked).then_some(severity), content))
+        // While the brake is on it is told of with all the rest.
+        let level = (lasts && missing && !braked).then_some(severity);
+        Some(Picture::failing(since, level, content))
     }
 
     pub(super) fn picture_by_hand(
@@ -182,11 +185,12 @@ impl Domain {
         if !listed {
             return None;
         }
-        let members: Vec<&Replica> =
-            self.members(name).into_iter().filter(|replica| absence::is_by_hand(replica)).collect();
+        let theirs =
+            |replica: &&Replica| absence::is_by_hand(replica) || replica.paused_since.is_some();
+        let members: Vec<&Replica> = self.members(name).into_iter().filter(theirs).collect();
         let since = members
             .iter()
-            .filter_map(|replica| absence::stands_since(replica))
+            .filter_map(|replica| replica.paused_since.or_else(|| absence::stands_since(replica)))
             .min_by_key(|since| since.awake)?;
         deadlines.push(since.awake + absence::BY_HAND_AFTER);
         let due = self.now.awake.since(since.awake) >= absence::BY_HAND_AFTER;

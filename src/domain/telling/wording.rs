@@ -27,8 +27,8 @@ pub(crate) fn unhealthy(
 ) -> Content {
     let name = &policy.name;
     let worst = members.iter().max_by_key(|replica| urgency(replica));
-    let failures =
-        worst.and_then(|replica| replica.kept.trouble.as_ref()).map_or(0, Trouble::failures);
+    let troubles = members.iter().filter_map(|replica| replica.kept.trouble.as_ref());
+    let failures = troubles.map(Trouble::failures).max().unwrap_or(0);
     let attempts: u32 = members
         .iter()
         .filter_map(|replica| replica.kept.trouble.as_ref())
@@ -229,9 +229,11 @@ pub(crate) fn by_hand(members: &[&Replica]) -> Content {
     let more = members.len().saturating_sub(1);
     let who = if more == 0 { first } else { format!("{first} and {more} more") };
     Content {
-        headline: format!("{who}: stopped, removed or renamed by somebody else, and left so"),
+        headline: format!(
+            "{who}: stopped, paused, removed or renamed by somebody else, and left so"
+        ),
         members: lines(members, |replica| format!("{}: {}", replica.kept.name, replica.lifecycle)),
-        done: vec!["left alone: what somebody stopped is theirs to start".to_owned()],
+        done: vec!["left alone: what somebody stopped or paused is theirs to start".to_owned()],
         ..Content::default()
     }
 }
@@ -296,7 +298,7 @@ pub(crate) fn ambiguous(members: &[&Replica]) -> Content {
         Some(replica) => (
             format!("{} is matched by {}", replica.kept.name, rivals(replica)),
             "watched as the first of them, and not restarted: which one speaks for it can't be told",
-            "narrow the `match` of one of these services, so that each container has one",
+            "narrow the `containers` of one of these services, so that each container has one",
         ),
         None => (
             format!(
@@ -318,7 +320,8 @@ pub(crate) fn ambiguous(members: &[&Replica]) -> Content {
 
 pub(crate) fn brake(
     engaged: &Engaged,
-    failing: &[String],
+    members: Vec<String>,
+    fail: usize,
     watched: usize,
     may_be_tried: bool,
 ) -> Content {
@@ -333,16 +336,15 @@ pub(crate) fn brake(
             format!("{trials} trials so far; one more follows, to see whether that helps")
         }
     };
-    let fell = engaged.told.len();
-    let headline = match failing.len() {
-        fail if fail < fell => {
-            format!("{fell} of {watched} services failed at once, {fail} still fail")
-        }
-        fail => format!("{fail} of {watched} services fail at once: the cause is elsewhere"),
+    let most = usize::try_from(engaged.most).unwrap_or(usize::MAX);
+    let headline = if fail < most {
+        format!("{most} of {watched} services failed at once, {fail} still fail")
+    } else {
+        format!("{fail} of {watched} services fail at once: the cause is elsewhere")
     };
     Content {
         headline,
-        members: bounded(failing.to_vec()),
+        members: bounded(members),
         done: vec!["restarts are held back on this host".to_owned(), trial],
         next_steps: vec!["look at what they have in common first: network, DNS, disk, a database, the host's load".to_owned()],
         ..Content::default()

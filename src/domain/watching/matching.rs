@@ -14,6 +14,9 @@ const SERVICE: &str = "com.docker.compose.service";
 const NUMBER: &str = "com.docker.compose.container-number";
 const ONE_OFF: &str = "com.docker.compose.oneoff";
 
+/// A label that is longer is no part of a name, in bytes.
+const LONGEST_LABEL: usize = 200;
+
 /// What a container is to us.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Belonging {
@@ -41,7 +44,9 @@ pub(crate) struct Traits<'a> {
 
 /// The stable name of a container across re-creation.
 pub(crate) fn replica_name(name: &str, labels: &BTreeMap<String, String>) -> ReplicaName {
-    match (labels.get(PROJECT), labels.get(SERVICE), labels.get(NUMBER)) {
+    // Compose's own are short; what is not is somebody's text, and a name stands in every line that is about it.
+    let label = |key: &str| labels.get(key).filter(|value| value.len() <= LONGEST_LABEL);
+    match (label(PROJECT), label(SERVICE), label(NUMBER)) {
         (Some(project), Some(service), Some(number)) => {
             ReplicaName::new(format!("{project}/{service}/{number}"))
         }
@@ -120,8 +125,17 @@ fn glob_matches(glob: &str, text: &str) -> bool {
 
 /// Images of which one copy usually holds the data (S12): the usual databases, queues and stores, by the last part of the
 /// image's path.
-const STATEFUL_IMAGES: [&str; 34] = [
+const STATEFUL_IMAGES: [&str; 43] = [
     "postgres",
+    "pgvector",
+    "timescaledb-ha",
+    "mysql-server",
+    "percona-server",
+    "mongodb-community-server",
+    "redis-stack",
+    "redis-stack-server",
+    "cp-kafka",
+    "mssql-server",
     "postgresql",
     "postgis",
     "timescaledb",

@@ -19,7 +19,7 @@ use crate::domain::{
     policy::ServicePolicy,
 };
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, net::IpAddr, sync::Arc};
+use std::{collections::BTreeMap, net::IpAddr, sync::Arc, time::Duration};
 
 /// What must outlive us of a replica.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,8 +78,10 @@ pub(crate) struct Replica {
     pub(crate) was_healthy: bool,
     /// Since when it could not be looked at, and why.
     pub(crate) could_not_look: Option<(Moment, String)>,
-    /// When defib last had its hands on it.
-    pub(crate) own_act: Option<AwakeMs>,
+    /// Since when it has been frozen, as far as we saw.
+    pub(crate) paused_since: Option<Moment>,
+    /// Until when what happens to it may be defib's own doing.
+    pub(crate) own_until: Option<AwakeMs>,
     /// What it is held back by, as last recorded.
     pub(crate) hold: Option<Hold>,
     /// Since when.
@@ -93,9 +95,20 @@ pub(crate) struct Replica {
     /// Other running containers that carry its labels, and are not watched.
     pub(crate) doubles: BTreeMap<ContainerId, Double>,
     /// Somebody else's last touch.
-    pub(crate) touched: Option<(AwakeMs, String)>,
+    pub(crate) touched: Option<Touch>,
     /// What the prober was last told.
     pub(crate) watched: Option<Watched>,
+}
+
+/// What somebody else did to a replica.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Touch {
+    /// When.
+    pub(crate) at: AwakeMs,
+    /// The engine's word for it.
+    pub(crate) what: &'static str,
+    /// Its process was told to end, and this life has not ended since.
+    pub(crate) is_ending: bool,
 }
 
 /// A container that runs beside a replica and is the same by its labels.
@@ -164,7 +177,8 @@ impl Replica {
             blind_since: None,
             was_healthy: false,
             could_not_look: None,
-            own_act: None,
+            own_until: None,
+            paused_since: None,
             hold: None,
             hold_since: now.awake,
             matched_as: None,
@@ -217,9 +231,13 @@ impl Replica {
 
     /// By when a stop that somebody else began has ended it, or never will.
     pub(crate) fn being_stopped_until(&self) -> Option<AwakeMs> {
-        let since = self.kept.stopped_by_hand?;
+        self.kept.stopped_by_hand.map(|since| since.awake + self.stop_takes())
+    }
+
+    /// How long the engine may need for a stop of it.
+    pub(crate) fn stop_takes(&self) -> Duration {
         let own = self.inspection.as_ref().and_then(|known| known.stop_timeout);
-        Some(since.awake + own.unwrap_or(ENGINE_STOP_TIMEOUT) + BEYOND_STOP)
+        own.unwrap_or(ENGINE_STOP_TIMEOUT) + BEYOND_STOP
     }
 
     /// The instance that the engine showed last.

@@ -5,8 +5,9 @@
 
 use super::{
     Violation,
+    hearing::JOINS_WITHIN_MS,
     story::{Container, Send, Span, Story},
-    told::{Standing, asked_at},
+    told::{Standing, asked_at, brake_is_open, names},
 };
 use crate::account::{Ms, ServiceRule, Who};
 use defib::domain::{
@@ -171,6 +172,11 @@ fn owed(
         return;
     }
     for sink in &story.rules.sinks {
+        let joining = if brake_is_open(story, sink, by) { JOINS_WITHIN_MS } else { 0 };
+        let by = by + joining;
+        if by > absent.to || !story.unhindered(Span { to: by, ..window }) {
+            continue;
+        }
         let fine =
             story.sink_fine(sink, Span { from: begins.saturating_sub(BACKED_OFF_MS), to: by });
         let mut asked = asked_at(story, sink, by).into_iter();
@@ -197,14 +203,17 @@ fn seen_running(story: &Story<'_>, replica: &str, before: Ms) -> bool {
     })
 }
 
-/// Any open word on this service or on the host will do: a missing replica may be told of in an incident that is open.
+/// Any open word on this service will do, and one of the host that names it, or says that nothing can be seen: a missing
+/// replica may be told of in an incident that is open.
 fn told(story: &Story<'_>, service: &ServiceRule, sink: &str, by: Ms) -> bool {
     let mut standing: BTreeMap<&str, Standing> = BTreeMap::new();
     for send in &story.sends {
         let landed = send.sink == sink && send.landed.is_some_and(|at| at <= by);
-        let about = match &send.message.service {
-            Some(name) => name.as_str() == service.name,
-            None => true,
+        let about = match (&send.message.service, send.message.incident_kind) {
+            (Some(name), _) => name.as_str() == service.name,
+            (None, IncidentKind::Brake) => names(send.message, &service.name),
+            (None, IncidentKind::EngineUnreachable) => true,
+            (None, _) => false,
         };
         if landed && about {
             let known = standing.entry(&send.message.key).or_insert(Standing::Closed);

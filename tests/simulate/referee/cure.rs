@@ -10,7 +10,7 @@ use super::{
     story::{Span, Story},
 };
 use crate::account::{Ms, ServiceRule};
-use defib::domain::message::IncidentKind;
+use defib::domain::{message::IncidentKind, observation::EventAction};
 
 /// From the last failure that was needed to the call: settle (beside it), commit, evidence (3 s), inspect, queue.
 const ACTED_WITHIN_MS: Ms = 45_000;
@@ -65,7 +65,13 @@ fn owed(story: &Story<'_>, service: &ServiceRule, replica: &str) -> Option<Viola
         .any(|send| send.at <= by && send.message.incident_kind == IncidentKind::Brake);
     let acted = story.acts.iter().any(|act| act.replica == replica && act.at <= by);
     let meddled = story.containers_of(replica).iter().any(|container| {
-        container.stops.iter().any(|stop| stop.0 <= by)
+        // What got a signal that ends most things may be about to end.
+        let signalled = container
+            .events
+            .iter()
+            .any(|shown| shown.at <= by && matches!(shown.what, EventAction::Killed { .. }));
+        signalled
+            || container.stops.iter().any(|stop| stop.0 <= by)
             || container.pauses.iter().any(|pause| pause.from <= by)
             || container.destroyed.is_some_and(|at| at <= by)
             || container.instances.iter().any(|lived| lived.span.to < by)

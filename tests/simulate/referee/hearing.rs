@@ -6,8 +6,8 @@
 use super::{
     Violation,
     evidence::{Reading, Says, says},
-    story::{Container, Send, Span, Story},
-    told::{Standing, asked_at},
+    story::{Container, Lived, Send, Span, Story},
+    told::{Standing, asked_at, brake_is_open, names},
 };
 use crate::account::{Condition, Ms, ServiceRule, Who};
 use defib::domain::{
@@ -23,7 +23,7 @@ const HEARD_WITHIN_MS: Ms = 60_000;
 const BACKED_OFF_MS: Ms = 330_000;
 
 /// What joins the brake is told of a minute after the first that did.
-const JOINS_WITHIN_MS: Ms = 60_000;
+pub const JOINS_WITHIN_MS: Ms = 60_000;
 
 /// What an event had said for so long had every chance to be heeded.
 const HEEDED_MS: Ms = 3_000;
@@ -56,7 +56,7 @@ fn troubles(story: &Story<'_>, service: &ServiceRule) -> Vec<Span> {
     for replica in &service.replicas {
         for container in story.containers_of(replica) {
             for lived in &container.instances {
-                if let Some(at) = reaches(story, service, container, lived.instance) {
+                if let Some(at) = reaches(story, service, container, lived) {
                     let to = interrupted(story, container, replica, at);
                     let from = settled(story, at);
                     if from < to {
@@ -75,8 +75,9 @@ fn reaches(
     story: &Story<'_>,
     service: &ServiceRule,
     container: &Container<'_>,
-    instance: &str,
+    lived: &Lived<'_>,
 ) -> Option<Ms> {
+    let instance = lived.instance;
     let times = container
         .samples
         .iter()
@@ -95,7 +96,8 @@ fn reaches(
             .filter(|streak| streak.first >= born && streak.verdict <= at)
             .any(|streak| streak.reached(service.page_after, service.page_after_ms, at))
     };
-    moments.into_iter().find(|at| reached(*at))
+    // A life that is over fails no longer.
+    moments.into_iter().filter(|at| *at < lived.span.to).find(|at| reached(*at))
 }
 
 /// Nothing is told of before things have settled.
@@ -182,32 +184,21 @@ fn owed(story: &Story<'_>, service: &ServiceRule, trouble: Span, found: &mut Vec
     }
 }
 
-/// Whether the brake was open for this sink at this moment: what fails meanwhile joins that, some together.
-fn brake_is_open(story: &Story<'_>, sink: &str, at: Ms) -> bool {
-    let told = story.sends.iter().filter(|send| {
-        send.sink == sink
-            && send.message.incident_kind == IncidentKind::Brake
-            && send.landed.is_some_and(|landed| landed <= at)
-    });
-    told.fold(Standing::Closed, |standing, send| standing.after(send.message)) != Standing::Closed
-}
-
 /// Whether this sink has been told, by this moment, of a trouble of this service that is still open, or of one of the host
 /// that takes its place.
 fn open_in(story: &Story<'_>, service: &ServiceRule, sink: &str, by: Ms, paging: bool) -> bool {
     let landed = |send: &&Send<'_>| send.sink == sink && send.landed.is_some_and(|at| at <= by);
     let mut standing: BTreeMap<&str, Standing> = BTreeMap::new();
-    // The brake stands for those only that it has named.
-    let mut named = BTreeSet::new();
     for send in story.sends.iter().filter(landed) {
         let message = send.message;
-        if message.members.contains(&service.name) {
-            named.insert(message.incident);
-        }
+        // The brake stands for those only that its last word names.
         let about = match (&message.service, message.incident_kind) {
             (Some(name), _) => name.as_str() == service.name,
-            (None, IncidentKind::Brake) => named.contains(&message.incident),
-            (None, IncidentKind::EngineUnreachable) => true,
+            (None, IncidentKind::Brake) if !names(message, &service.name) => {
+                standing.remove(message.key.as_str());
+                false
+            }
+            (None, IncidentKind::Brake | IncidentKind::EngineUnreachable) => true,
             (None, _) => false,
         };
         if about {
@@ -357,7 +348,9 @@ fn meddled(story: &Story<'_>, service: &ServiceRule, replica: &str, since: Ms, u
         let unseen = container.checks.iter().any(|check| {
             check.0 >= since && check.0 <= until && check.2 == HealthResult::CouldNotRun
         }) || container.samples.iter().any(|shown| {
-            shown.at >= since && shown.at <= until && says(shown.what) == Says::Nothing
+            // Of what no restart cures a person hears at once, whatever else begins to fail.
+            let tells = matches!(says(shown.what), Says::Nothing | Says::Incurable);
+            shown.at >= since && shown.at <= until && tells
         });
         let touched = container.pauses.iter().any(|pause| pause.from <= until)
             || container.destroyed.is_some_and(|at| at <= until)

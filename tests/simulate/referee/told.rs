@@ -2,7 +2,7 @@
 
 use super::story::{Span, Story};
 use crate::account::Ms;
-use defib::domain::message::{Message, MessageKind, Severity};
+use defib::domain::message::{IncidentKind, Message, MessageKind, Severity};
 
 /// When the host's incident is over, what it stood for is told by itself: one message after the other, each recorded first.
 const HANDED_OVER_MS: Ms = 5_000;
@@ -24,6 +24,22 @@ pub fn asked_at(story: &Story<'_>, sink: &str, by: Ms) -> Vec<Ms> {
     let until = ended.map_or(by, |at| at + HANDED_OVER_MS);
     let later = arrivals().map(|(at, _)| at).filter(|at| *at > by && *at <= until);
     [by].into_iter().chain(later).collect()
+}
+
+/// Whether a host incident's message names this service, however it says that it stands.
+pub fn names(message: &Message, service: &str) -> bool {
+    let rest = |member: &String| member.strip_prefix(service).map(str::to_owned);
+    message.members.iter().filter_map(rest).any(|rest| rest.is_empty() || rest.starts_with(" ("))
+}
+
+/// Whether the brake was open for this sink at this moment: what fails meanwhile joins that, some together.
+pub fn brake_is_open(story: &Story<'_>, sink: &str, at: Ms) -> bool {
+    let told = story.sends.iter().filter(|send| {
+        send.sink == sink
+            && send.message.incident_kind == IncidentKind::Brake
+            && send.landed.is_some_and(|landed| landed <= at)
+    });
+    told.fold(Standing::Closed, |standing, send| standing.after(send.message)) != Standing::Closed
 }
 
 /// How a matter stands for one sink.

@@ -16,7 +16,7 @@ use std::time::Duration;
 pub type Drawn = (Vec<(Ms, Deed)>, Vec<(Ms, Ms, Window)>);
 
 /// How often each kind is drawn, in parts of the sum.
-const KINDS: [(u64, Draw); 24] = [
+const KINDS: [(u64, Draw); 25] = [
     (16, hang_until_restarted),
     (7, hang_that_heals),
     (7, never_recovers),
@@ -29,6 +29,7 @@ const KINDS: [(u64, Draw); 24] = [
     (5, paused),
     (6, stopped_by_somebody),
     (4, recreated),
+    (3, signalled),
     (3, restarted_by_somebody),
     (2, removed),
     (5, cannot_check),
@@ -232,6 +233,19 @@ fn stopped_by_somebody(drawing: &mut Drawing<'_>) {
     if drawing.random.percent(50) {
         let after = drawing.random.between(10_000, 900_000);
         drawing.deed(at + after, Deed::Start(replica));
+    }
+}
+
+/// A signal that ends most things, and that it lives through; later it hangs, and its start may fail.
+fn signalled(drawing: &mut Drawing<'_>) {
+    let (at, replica) = (drawing.begins(), drawing.replica());
+    drawing.deed(at, Deed::Signal(replica.clone(), 2));
+    let later = at + drawing.random.between(5_000, 900_000);
+    drawing.deed(later, Deed::Trouble(replica.clone(), Trouble::Hangs));
+    if drawing.random.percent(50) {
+        drawing.deed(later, Deed::StartFails(replica.clone(), true));
+        let lasts = drawing.random.between(20_000, 200_000);
+        drawing.deed(later + lasts, Deed::StartFails(replica, false));
     }
 }
 

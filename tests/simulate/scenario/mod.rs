@@ -83,6 +83,8 @@ pub enum Deed {
     Restart(String),
     /// Somebody freezes it.
     Pause(String),
+    /// Somebody sends it a signal.
+    Signal(String, u32),
     /// Somebody thaws it.
     Unpause(String),
     /// Somebody removes it and runs a new one of the same name.

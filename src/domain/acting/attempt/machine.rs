@@ -176,8 +176,9 @@ impl Attempt {
             ActOutcome::Denied(why) => {
                 self.end(Ending::NotCured(format!("the engine refuses the {}: {why}", word(rung))))
             }
-            ActOutcome::NoSuchContainer => self.end(Ending::Gone),
-            ActOutcome::Done
+            // A proxy says so too of what it does not show: whether it is gone is seen by looking.
+            ActOutcome::NoSuchContainer
+            | ActOutcome::Done
             | ActOutcome::Failed { .. }
             | ActOutcome::TimedOut(_)
             | ActOutcome::Unreachable(_) => {

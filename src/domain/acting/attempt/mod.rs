@@ -78,10 +78,10 @@ pub struct Attempt {
     pub paid: Option<Paid>,
     /// Whether it may be killed (S12).
     pub may_kill: bool,
-    /// Whether an event says that the engine has sent the stop. An answer says less: a proxy gives one where the engine
-    /// was never asked, and what was not told to stop must not be killed for not stopping.
+    /// When an event said that the engine has sent the stop. An answer says less: a proxy gives one where the engine was
+    /// never asked, and what was not told to stop must not be killed for not stopping.
     #[serde(default)]
-    pub stop_sent: bool,
+    pub stop_sent: Option<AwakeMs>,
     /// When it was picked up after a restart of ours, if it was: what the rung did is not known then.
     pub resumed: Option<Moment>,
     /// What each rung came to, in words.
@@ -244,7 +244,7 @@ impl Attempt {
             intent_at: limits.own_stop.map(|own| (own.first, own.latest)),
             paid: None,
             may_kill: limits.may_kill,
-            stop_sent: false,
+            stop_sent: None,
             resumed: None,
             outcomes: Vec::new(),
             findings: Vec::new(),
@@ -308,6 +308,31 @@ impl Attempt {
         !self.outcomes.is_empty() || self.is_touching()
     }
 
+    /// Whether its stop may have reached the container: by an event, by what was seen, or because nobody answered.
+    pub(crate) fn may_have_stopped(&self) -> bool {
+        let unanswered = match &self.phase {
+            Phase::Observing { report, .. } => is_unanswered(report),
+            Phase::Acting { .. } => true,
+            Phase::Evidence
+            | Phase::Inspecting
+            | Phase::Intent { .. }
+            | Phase::Verifying { .. } => false,
+        };
+        self.stop_sent.is_some() || !self.outcomes.is_empty() || unanswered
+    }
+
+    /// Whether a call of it may still arrive at the engine, or be at work there.
+    pub(crate) fn may_still_act(&self) -> bool {
+        match &self.phase {
+            Phase::Observing { report, .. } => is_unanswered(report),
+            Phase::Evidence
+            | Phase::Inspecting
+            | Phase::Intent { .. }
+            | Phase::Acting { .. }
+            | Phase::Verifying { .. } => false,
+        }
+    }
+
     /// Whether what is intended is the start of what this attempt itself stopped.
     pub(crate) fn pairs_with_own_stop(&self) -> bool {
         match &self.phase {
@@ -328,10 +353,14 @@ impl Attempt {
             Phase::Evidence => EVIDENCE_WITHIN + ANSWER_SLACK,
             Phase::Inspecting => INSPECT_WITHIN + ANSWER_SLACK,
             Phase::Acting { rung } => self.act_within(*rung) + ANSWER_SLACK,
-            Phase::Observing { report, .. } => {
-                // Where nobody knows whether the call arrived, the engine may still be at the stop.
-                let stopped_by = self.phase_since.awake + self.stop_timeout + STOPPED_WITHIN;
-                return match (self.resumed, report) {
+            Phase::Observing { report, rung } => {
+                // Where nobody knows whether the call arrived, the engine may still be at the stop; and where it began with
+                // that late, the container still has the time that it is given.
+                let takes = self.stop_timeout + STOPPED_WITHIN;
+                let stopped_by = self.phase_since.awake + takes;
+                let begun = self.stop_sent.filter(|_| *rung == Rung::Restart);
+                let given = begun.map_or(AwakeMs(0), |at| at + takes);
+                let within = match (self.resumed, report) {
                     (Some(resumed), _) => stopped_by.max(resumed.awake + OBSERVE_WITHIN),
                     (None, Report::Answered(ActOutcome::Unreachable(_))) => stopped_by,
                     (
@@ -346,6 +375,7 @@ impl Attempt {
                         ),
                     ) => self.phase_since.awake + OBSERVE_WITHIN,
                 };
+                return within.max(given);
             }
             Phase::Verifying { within, .. } => *within,
         };
@@ -405,6 +435,20 @@ impl Attempt {
 
     fn end(&self, ending: Ending) -> Vec<Output> {
         vec![Output::End(ending)]
+    }
+}
+
+/// Whether nobody knows what became of a call.
+fn is_unanswered(report: &Report) -> bool {
+    match report {
+        Report::NoAnswer
+        | Report::Answered(ActOutcome::TimedOut(_) | ActOutcome::Unreachable(_)) => true,
+        Report::Answered(
+            ActOutcome::Done
+            | ActOutcome::Denied(_)
+            | ActOutcome::NoSuchContainer
+            | ActOutcome::Failed { .. },
+        ) => false,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Attempt, Ending, LOOK_AGAIN_AFTER, Output, Phase, Report, Rung, START_FOLLOWS_WITHIN,
-    instance_of, word, words,
+    instance_of, is_unanswered, word, words,
 };
 use crate::domain::{
     moment::Moment,
@@ -43,10 +43,12 @@ impl Attempt {
                     .end(Ending::NotCured(
                         "the engine says that it is done, and the same life goes on".to_owned(),
                     )),
-                (Rung::Restart, _, None) if !self.stop_sent => self.end(Ending::NotCured(format!(
-                    "the engine was not seen to stop it ({}), so it is not killed",
-                    words(report)
-                ))),
+                (Rung::Restart, _, None) if self.stop_sent.is_none() => {
+                    self.end(Ending::NotCured(format!(
+                        "the engine was not seen to stop it ({}), so it is not killed",
+                        words(report)
+                    )))
+                }
                 (Rung::Restart, true, None) => {
                     self.outcomes
                         .push(format!("restart: the stop did not end it ({})", words(report)));
@@ -76,18 +78,7 @@ impl Attempt {
                 let stood_for = inspection
                     .finished
                     .map_or(Duration::ZERO, |at| inspection.engine_now.since(at));
-                let answered = match report {
-                    Report::NoAnswer
-                    | Report::Answered(ActOutcome::TimedOut(_) | ActOutcome::Unreachable(_)) => {
-                        false
-                    }
-                    Report::Answered(
-                        ActOutcome::Done
-                        | ActOutcome::Denied(_)
-                        | ActOutcome::NoSuchContainer
-                        | ActOutcome::Failed { .. },
-                    ) => true,
-                };
+                let answered = !is_unanswered(report);
                 let engine_is_done = answered || stood_for >= START_FOLLOWS_WITHIN;
                 if again && (engine_is_done || final_look) {
                     self.outcomes.push(format!(
@@ -130,12 +121,13 @@ impl Attempt {
 /// Whether it is known, or has to be taken, that a call reached the engine.
 fn has_arrived(report: &Report) -> bool {
     match report {
-        Report::Answered(
-            ActOutcome::Unreachable(_) | ActOutcome::Denied(_) | ActOutcome::NoSuchContainer,
-        ) => false,
+        Report::Answered(ActOutcome::Unreachable(_) | ActOutcome::Denied(_)) => false,
         Report::NoAnswer
         | Report::Answered(
-            ActOutcome::Done | ActOutcome::Failed { .. } | ActOutcome::TimedOut(_),
+            ActOutcome::Done
+            | ActOutcome::NoSuchContainer
+            | ActOutcome::Failed { .. }
+            | ActOutcome::TimedOut(_),
         ) => true,
     }
 }

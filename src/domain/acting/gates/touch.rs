@@ -1,14 +1,24 @@
 //! Somebody else acted on it just now: they are at it (S10).
 
 use super::{Scene, Shut};
-use crate::domain::acting::hold::Hold;
+use crate::domain::{acting::hold::Hold, watching::replica::Touch};
 use std::time::Duration;
 
 /// How long somebody's touch holds: as long as a person needs to see what it did.
 pub(crate) const TOUCH_HOLDS_FOR: Duration = Duration::from_secs(60);
 
+/// How long a signal that ends things holds while what got it runs on: `docker stop -t` may give it any time, of which the
+/// engine says nothing, and a restart would undo that stop.
+pub(crate) const ENDING_HOLDS_FOR: Duration = Duration::from_secs(600);
+
 pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
-    let (at, what) = scene.replica.touched.as_ref()?;
-    let until = *at + TOUCH_HOLDS_FOR;
-    if until > scene.now.awake { Shut::until(Hold::Touched(what.clone()), until) } else { None }
+    let Touch { at, what, is_ending } = scene.replica.touched.as_ref()?;
+    let stop = scene.replica.stop_takes();
+    let span = if *is_ending { ENDING_HOLDS_FOR.max(stop) } else { TOUCH_HOLDS_FOR };
+    let until = *at + span;
+    if until > scene.now.awake {
+        Shut::until(Hold::Touched((*what).to_owned()), until)
+    } else {
+        None
+    }
 }
