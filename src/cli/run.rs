@@ -161,7 +161,8 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
     let resolver = Arc::new(Resolver::system());
     let mut lacking = Lacking::default();
     workers.block_on(look_at_secrets(&mut config, &mut lacking));
-    let sinks = build_sinks(&config, &clock, &resolver)?;
+    let surroundings = surroundings(&clock, &resolver)?;
+    let sinks = build_sinks(&config, &surroundings)?;
     let (orders, taken) = mpsc::channel(ORDERS);
     {
         let _entered = workers.enter();
@@ -171,13 +172,18 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
             tracing::error!("{problem}: {}", problem.cause());
         }
         let reloading = Reloading {
-            request: request.clone(),
-            host: host.clone(),
+            read: {
+                let (request, host) = (request.clone(), host.clone());
+                Arc::new(move || read_config(&request, &host))
+            },
+            build: Arc::new(move |config| build_sinks(config, &surroundings)),
             clock: Arc::clone(&clock),
-            resolver: Arc::clone(&resolver),
+            request: request.clone(),
             started_with: OnlyAtStart::of(&config, request),
             config: config.clone(),
             lacking,
+            said: None,
+            out: None,
         };
         reloading.heed_signals(orders, &tasks)?;
     }
@@ -207,7 +213,7 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
     Ok(())
 }
 
-pub(super) fn read_config(request: &Request, host: &HostName) -> Result<Config, RunProblem> {
+fn read_config(request: &Request, host: &HostName) -> Result<Config, RunProblem> {
     let mut config = match &request.config {
         None => Config::without_config(host),
         Some(path) => {
@@ -292,21 +298,27 @@ fn begin_journal(state_dir: &Path, host: &HostName, clock: &Arc<dyn Clock>) -> O
         .ok()
 }
 
-pub(super) fn build_sinks(
-    config: &Config,
+/// What sinks are built with. Made once: TLS reads the host's certificates for it, from a disk that may hang later.
+fn surroundings(
     clock: &Arc<dyn Clock>,
     resolver: &Arc<Resolver>,
-) -> Result<BTreeMap<SinkName, Arc<dyn Sink>>, RunProblem> {
-    let surroundings = Surroundings {
+) -> Result<Surroundings, RunProblem> {
+    Ok(Surroundings {
         clock: Arc::clone(clock),
         tz: jiff::tz::TimeZone::system(),
         http: HttpClient::new(Some(notify::dns::sinks_resolver(resolver)))
             .map_err(|problem| RunProblem::System(io::Error::other(problem)))?,
         terminal: Arc::new(|| Box::new(io::stdout()) as Box<dyn Write + Send>),
-    };
+    })
+}
+
+fn build_sinks(
+    config: &Config,
+    surroundings: &Surroundings,
+) -> Result<BTreeMap<SinkName, Arc<dyn Sink>>, RunProblem> {
     let mut sinks = BTreeMap::new();
     for named in &config.sinks {
-        let sink = notify::config::build(&named.name, with_colours(&named.config), &surroundings)
+        let sink = notify::config::build(&named.name, with_colours(&named.config), surroundings)
             .map_err(|problem| RunProblem::System(problem.source))?;
         sinks.insert(named.name.clone(), sink);
     }

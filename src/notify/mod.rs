@@ -11,6 +11,7 @@ pub mod http;
 pub mod plain;
 pub mod port;
 pub mod readiness;
+mod reads;
 pub mod redaction;
 pub mod secret;
 pub mod signature;
