@@ -285,12 +285,11 @@ impl<'a> Word<'a> {
             behind.starts_with([':', ' ']) && value.starts_with(|c: char| !" \t\"'`\\".contains(c));
         let value = value.trim_start_matches([' ', '\t']);
         let below = if is_set { None } else { below(value) };
-        let (from, to) = self.value(&name, below.unwrap_or(value))?;
-        let value = self.text.get(from..to)?;
-        // Below a name may also stand what belongs to it, with names of its own.
-        if below.is_some() && (value.ends_with(':') || value.contains('=')) {
+        if below.is_some_and(begins_with_a_name) {
             return None;
         }
+        let (from, to) = self.value(&name, below.unwrap_or(value))?;
+        let value = self.text.get(from..to)?;
         let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
         // `pass=12` counts something; `redis_pass=1234` does not.
         let is_count = is_number && (value.len() < 4 || !word.contains(['_', '-', '.']));
@@ -422,6 +421,13 @@ fn below(value: &str) -> Option<&str> {
     let line = line.strip_prefix('\n').or_else(|| line.strip_prefix("\\n"))?;
     let line = line.trim_start_matches([' ', '\t']);
     Some(line.strip_prefix("- ").unwrap_or(line).trim_start_matches(' '))
+}
+
+/// Below a name may also stand what belongs to it, with names of its own.
+fn begins_with_a_name(line: &str) -> bool {
+    let word = until_end(window(line), |c| c.is_whitespace() || c == '\\');
+    // Base64 ends with such a sign, and names nothing.
+    word.ends_with(':') || word.trim_end_matches('=').contains('=')
 }
 
 /// A value without quotes: up to a blank, or to a sign that ends it.

@@ -165,6 +165,7 @@ fn a_value_below_its_name_is_hidden() {
         ("passwords:\n  - hunter2\n", "passwords:\n  - ×\n"),
         (r"a:\npassword:\n  hunter2\nuser: a", r"a:\npassword:\n  ×\nuser: a"),
         ("secret:\n  name: a\n  size: 3", "secret:\n  name: a\n  size: 3"),
+        ("password:\n  aHVudGVyMg==\n", "password:\n  ×\n"),
         ("invalid token:\nexpired", "invalid token:\nexpired"),
         ("password:\n", "password:\n"),
         ("password:\n\n", "password:\n\n"),
@@ -312,6 +313,7 @@ fn many_secrets_and_lines_without_end_cost_no_more_than_other_text() {
         "password:\n",
         "mysql -p ",
         "token:|-",
+        "cookie:\\na=",
         "é://",
     ] {
         let hostile = part.repeat(100_000 / part.len());
