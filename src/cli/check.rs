@@ -12,7 +12,7 @@ use crate::{
         name::HostName,
         policy::{RestartMode, Unlisted},
     },
-    notify::{readiness, secret::SecretSource},
+    notify::{readiness, salt::Salt, secret::SecretSource},
 };
 use futures_util::future::join_all;
 use serde::Serialize;
@@ -96,7 +96,8 @@ fn lacking(sinks: &[NamedSink], warnings: &mut Problems) -> io::Result<()> {
         })
         .collect();
     // All at once: each may take its whole time where a disk hangs.
-    let looks = looked_at.iter().map(|sink| readiness::look(&sink.config));
+    let salt = Salt::random()?;
+    let looks = looked_at.iter().map(|sink| readiness::look(&sink.config, &salt));
     let seen = runtime.block_on(join_all(looks));
     for (sink, seen) in looked_at.into_iter().zip(seen) {
         if let Some(why) = seen.lacks {

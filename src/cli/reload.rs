@@ -18,6 +18,7 @@ use crate::{
         config::SinkConfig,
         port::Sink,
         readiness::{self, Readiness},
+        salt::Salt,
     },
     tasks::{self, Tasks},
 };
@@ -57,6 +58,8 @@ pub(super) struct Reloading {
     /// What only a start takes up, as it was at the start.
     pub(super) started_with: OnlyAtStart,
     pub(super) lacking: Lacking,
+    /// What definitions of sinks are salted with.
+    pub(super) salt: Salt,
     /// Why a changed secret could not be taken up, as said in the log.
     pub(super) said: Option<String>,
     /// A read of the config that was waited for in vain.
@@ -124,8 +127,12 @@ impl OnlyAtStart {
 
 /// Reads every sink's secrets: each sink is defined by them too, and what one lacks is an error in the log. Returns whether
 /// a definition changed.
-pub(super) async fn look_at_secrets(config: &mut Config, lacking: &mut Lacking) -> bool {
-    let seen = look_at_all(config, |sink| readiness::look(sink)).await;
+pub(super) async fn look_at_secrets(
+    config: &mut Config,
+    lacking: &mut Lacking,
+    salt: &Salt,
+) -> bool {
+    let seen = look_at_all(config, |sink| readiness::look(sink, salt)).await;
     take_up(config, seen, lacking)
 }
 
@@ -213,7 +220,7 @@ impl Reloading {
     async fn reload(&mut self) -> Option<Order> {
         let taken = match self.read_apart().await {
             Ok(mut config) => {
-                look_at_secrets(&mut config, &mut self.lacking).await;
+                look_at_secrets(&mut config, &mut self.lacking, &self.salt).await;
                 let now = OnlyAtStart::of(&config, &self.request);
                 for key in self.started_with.changed(&now) {
                     tracing::warn!(
@@ -265,7 +272,7 @@ impl Reloading {
     /// Looks at the secrets again. Where one changed, its sink goes elsewhere now.
     async fn look_again(&mut self) -> Option<Order> {
         let mut config = self.config.clone();
-        if !look_at_secrets(&mut config, &mut self.lacking).await {
+        if !look_at_secrets(&mut config, &mut self.lacking, &self.salt).await {
             return None;
         }
         match self.take(config, "a secret of a sink has changed") {
@@ -351,18 +358,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("slack.url");
         let (mut config, mut lacking) = (slack(&path), Lacking::default());
-        look_at_secrets(&mut config, &mut lacking).await;
+        let salt = Salt::random().unwrap();
+        look_at_secrets(&mut config, &mut lacking, &salt).await;
         assert_eq!(lacking.0.len(), 1);
         assert!(config.policy.sinks[0].lacks.is_some(), "`status` can say it");
-        assert!(!look_at_secrets(&mut config, &mut lacking).await, "nothing has changed");
+        assert!(!look_at_secrets(&mut config, &mut lacking, &salt).await, "nothing has changed");
         let without = config.policy.sinks[0].definition;
         std::fs::write(&path, "https://hooks.example.org/x").unwrap();
-        assert!(look_at_secrets(&mut config, &mut lacking).await);
+        assert!(look_at_secrets(&mut config, &mut lacking, &salt).await);
         assert!(lacking.0.is_empty() && config.policy.sinks[0].lacks.is_none());
         let with = config.policy.sinks[0].definition;
         assert_ne!(with, without);
         std::fs::write(&path, "https://hooks.example.org/y").unwrap();
-        assert!(look_at_secrets(&mut config, &mut lacking).await);
+        assert!(look_at_secrets(&mut config, &mut lacking, &salt).await);
         assert_ne!(config.policy.sinks[0].definition, with);
     }
 
@@ -376,6 +384,7 @@ mod tests {
             request,
             config,
             lacking: Lacking::default(),
+            salt: Salt::random().unwrap(),
             said: None,
             out: None,
         }

@@ -13,6 +13,7 @@ pub mod port;
 pub mod readiness;
 mod reads;
 pub mod redaction;
+pub mod salt;
 pub mod secret;
 pub mod signature;
 pub mod slack;
