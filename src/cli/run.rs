@@ -26,7 +26,9 @@ use crate::{
     },
     evidence::proc::ProcReader,
     journal::{entry::Origin, segment::Bounds, writer::Journal},
-    notify::{self, config::Surroundings, http::HttpClient, port::Sink, salt::Salt},
+    notify::{
+        self, config::Surroundings, http::HttpClient, port::Sink, salt::Salt, terminal::Terminal,
+    },
     operator::socket,
     probe::{http::HttpProber, scheduler::POOL},
     resolve::Resolver,
@@ -42,7 +44,7 @@ use std::{
     collections::BTreeMap,
     error::Error,
     fmt,
-    io::{self, IsTerminal, Write},
+    io::{self, IsTerminal},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -316,7 +318,8 @@ fn salt(state_dir: &Path) -> Result<Salt, RunProblem> {
     })
 }
 
-/// What sinks are built with. Made once: TLS reads the host's certificates for it, from a disk that may hang later.
+/// What sinks are built with. Made once: TLS reads the host's certificates for it, from a disk that may hang later, and the
+/// terminal has one writer.
 fn surroundings(
     clock: &Arc<dyn Clock>,
     resolver: &Arc<Resolver>,
@@ -326,7 +329,7 @@ fn surroundings(
         tz: jiff::tz::TimeZone::system(),
         http: HttpClient::new(Some(notify::dns::sinks_resolver(resolver)))
             .map_err(|problem| RunProblem::System(io::Error::other(problem)))?,
-        terminal: Arc::new(|| Box::new(io::stdout()) as Box<dyn Write + Send>),
+        terminal: Terminal::opened_by(|| Box::new(io::stdout())),
     })
 }
 

@@ -2,13 +2,19 @@
 //! none of this can show one.
 
 use super::{
-    http::HttpClient, plain::Style, port::Sink, salt::Digest, secret::SecretSource,
-    slack::SlackSink, terminal::TerminalSink, webhook::WebhookSink,
+    http::HttpClient,
+    plain::Style,
+    port::Sink,
+    salt::Digest,
+    secret::SecretSource,
+    slack::SlackSink,
+    terminal::{Terminal, TerminalSink},
+    webhook::WebhookSink,
 };
 use crate::{clock::Clock, domain::name::SinkName};
 use jiff::tz::TimeZone;
 use secrecy::{ExposeSecret, SecretString};
-use std::{error::Error, fmt, io, io::Write, sync::Arc};
+use std::{error::Error, fmt, io, sync::Arc};
 
 /// One sink, as configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,8 +114,8 @@ pub struct Surroundings {
     pub tz: TimeZone,
     /// How HTTP is spoken.
     pub http: HttpClient,
-    /// Opens what terminal sinks write to.
-    pub terminal: Arc<dyn Fn() -> Box<dyn Write + Send> + Send + Sync>,
+    /// What terminal sinks write to.
+    pub terminal: Terminal,
 }
 
 /// Why a sink could not be built.
@@ -151,8 +157,7 @@ pub fn build(
             Arc::new(WebhookSink::new(url, secrets, allow_http, surroundings))
         }
         SinkConfig::Terminal { style } => {
-            let writer = (surroundings.terminal)();
-            let terminal = TerminalSink::start(writer, style, surroundings.tz.clone());
+            let terminal = TerminalSink::on(&surroundings.terminal, style, surroundings.tz.clone());
             Arc::new(terminal.map_err(|source| SinkNotBuilt { sink: name.clone(), source })?)
         }
     })
