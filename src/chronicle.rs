@@ -293,8 +293,7 @@ fn say(record: &DecisionRecord) {
             let again = Spoken(Duration::from_secs(*again));
             tracing::error!(
                 sink = sink.as_str(),
-                "messages do not arrive: {}; what is owed is kept, the next attempt is in {again}",
-                why.escape_debug()
+                "messages do not arrive: {why}; what is owed is kept, the next attempt is in {again}"
             );
         }
         Decision::Unmatched(services) => {

@@ -82,7 +82,8 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Runs with a log. A failure comes with its exit code; says through it what failed: its reader may stand still, and the process has to end all the same.
+/// Runs with a log, and gives the exit code. What failed is said through the log too, and not straight to stderr: whoever
+/// reads that may stand still, and the process has to end all the same.
 fn logged<E: Error>(level: LevelFilter, run: impl FnOnce() -> Result<u8, (u8, E)>) -> u8 {
     let log = match log::to_stderr(level) {
         Ok(log) => log,

@@ -16,7 +16,7 @@
 mod words;
 
 use std::borrow::Cow;
-use words::{is_own_word, is_set_by_tight_colon, is_worth_hiding, name};
+use words::{Client, client, is_own_word, is_set_by_tight_colon, is_worth_hiding, name};
 
 pub use words::{is_secret_field, is_secret_name};
 
@@ -57,13 +57,16 @@ const SECRET_PATHS: &[&str] =
 /// A longer user part of a URL is a token.
 const LONGEST_USER: usize = 16;
 
+/// What a key in PEM, or of PGP, begins with.
+const BEGIN: &str = "-----BEGIN";
+
 /// How far ahead the end of what may be no secret is looked for.
 const LOOK_AHEAD: usize = 1024;
 
 /// The text without its secrets.
 pub fn text(text: &str) -> Cow<'_, str> {
     let (mut clean, mut done) = (String::new(), 0);
-    let mut words = Words { text, at: 0, line_end: 0 };
+    let mut words = Words { text, at: 0, line_end: 0, client: None };
     while let Some(word) = words.next() {
         let Some((from, to)) = word.secret(done).filter(|(from, to)| *from >= done && from < to)
         else {
@@ -100,6 +103,8 @@ struct Words<'a> {
     at: usize,
     /// Found once a line, and not once a word.
     line_end: usize,
+    /// The last program on this line that is given passwords by a short flag.
+    client: Option<Client>,
 }
 
 /// One run.
@@ -108,6 +113,7 @@ struct Word<'a> {
     from: usize,
     to: usize,
     line_end: usize,
+    client: Option<Client>,
 }
 
 fn is_of_name(byte: u8) -> bool {
@@ -124,8 +130,12 @@ impl<'a> Words<'a> {
         if self.line_end < to {
             let rest = self.text.get(to..).unwrap_or_default();
             self.line_end = to + rest.find('\n').unwrap_or(rest.len());
+            self.client = None;
         }
-        Some(Word { text: self.text, from, to, line_end: self.line_end })
+        if let Some(client) = client(self.text.get(from..to)?) {
+            self.client = client;
+        }
+        Some(Word { text: self.text, from, to, line_end: self.line_end, client: self.client })
     }
 }
 
@@ -143,6 +153,7 @@ impl<'a> Word<'a> {
             .or_else(|| self.private_key(word))
             .or_else(|| self.named(word))
             .or_else(|| self.behind_flag(word))
+            .or_else(|| self.behind_short_flag(word))
             .or_else(|| self.behind_scheme(word))
     }
 
@@ -218,18 +229,25 @@ impl<'a> Word<'a> {
         let mut begin = at.saturating_sub(LOOK_AHEAD).max(done);
         begin = self.text.ceil_char_boundary(begin);
         let head = self.text.get(begin..at)?;
-        let word = head.rfind(ends_url).map_or(0, |end| end + 1);
+        // A blank may be of several bytes.
+        let end = head.char_indices().rfind(|(_, c)| ends_url(*c));
+        let word = end.map_or(0, |(end, c)| end + c.len_utf8());
         let head = head.get(word..).unwrap_or_default();
         Some((at - head.len() + head.find(':')? + 1, at))
     }
 
-    /// `-----BEGIN RSA PRIVATE KEY-----` and what follows.
+    /// `-----BEGIN RSA PRIVATE KEY-----` and what follows. Before it may stand what is left of an escaped line break.
     fn private_key(&self, word: &str) -> Option<Place> {
-        let title = window(self.behind()).split("-----").next()?;
-        if word != "-----BEGIN" || !title.ends_with("PRIVATE KEY") {
+        if word.ends_with(BEGIN) { self.private_key_titled(self.to) } else { None }
+    }
+
+    /// The key whose title begins there.
+    fn private_key_titled(&self, from: usize) -> Option<Place> {
+        let title = window(self.text.get(from..)?).split("-----").next()?;
+        if !title.ends_with("PRIVATE KEY") && !title.ends_with("PRIVATE KEY BLOCK") {
             return None;
         }
-        let from = self.to + title.len() + "-----".len();
+        let from = from + title.len() + "-----".len();
         let key = self.text.get(from..)?;
         Some((from, from + key.find("-----END").unwrap_or(key.len())))
     }
@@ -237,7 +255,7 @@ impl<'a> Word<'a> {
     /// The value behind `name=`, `name: `, `"name":`, `<name>`.
     fn named(&self, word: &str) -> Option<Place> {
         let name = name(word);
-        let is_secret = words::is_secret(&name);
+        let is_secret = words::is_secret(&name) || words::is_secret_variable(word);
         if !is_secret && !words::is_secret_if_set(&name) {
             return None;
         }
@@ -266,11 +284,16 @@ impl<'a> Word<'a> {
         let is_tight =
             behind.starts_with([':', ' ']) && value.starts_with(|c: char| !" \t\"'`\\".contains(c));
         let value = value.trim_start_matches([' ', '\t']);
-        let (from, to) = self.value(&name, value)?;
+        let below = if is_set { None } else { below(value) };
+        if below.is_some_and(begins_with_a_name) {
+            return None;
+        }
+        let (from, to) = self.value(&name, below.unwrap_or(value))?;
         let value = self.text.get(from..to)?;
         let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
-        if (!is_secret && is_number)
-            || (!is_set && is_tight && !is_set_by_tight_colon(&name, value))
+        // `pass=12` counts something; `redis_pass=1234` does not.
+        let is_count = is_number && (value.len() < 4 || !word.contains(['_', '-', '.']));
+        if (!is_secret && is_count) || (!is_set && is_tight && !is_set_by_tight_colon(&name, value))
         {
             return None;
         }
@@ -280,7 +303,18 @@ impl<'a> Word<'a> {
     /// The value that begins where `rest` does, which is a tail of the text.
     fn value(&self, name: &str, rest: &str) -> Option<Place> {
         let from = self.text.len() - rest.len();
-        let line = self.text.get(from..self.line_end)?;
+        let line = match self.text.get(from..self.line_end) {
+            Some(line) => line,
+            // It stands on a line further down.
+            None => until_end(rest, |c| c == '\n'),
+        };
+        let unquoted = rest.trim_start_matches(['"', '\'', '`', '\\']);
+        if unquoted.starts_with(BEGIN)
+            && let Some((_, to)) =
+                self.private_key_titled(self.text.len() - unquoted.len() + BEGIN.len())
+        {
+            return Some((from, to));
+        }
         let opening = rest.chars().next()?;
         let escaped = rest.strip_prefix('\\').and_then(|quoted| quoted.chars().next());
         if let Some(quote) = escaped.filter(|c| "\"'".contains(*c)) {
@@ -315,11 +349,7 @@ impl<'a> Word<'a> {
         if !word.starts_with('-') {
             return None;
         }
-        let rest = self.behind();
-        let value = rest.trim_start_matches(' ');
-        if value.len() == rest.len() || value.starts_with('-') {
-            return None;
-        }
+        let value = self.next_argument()?;
         if words::is_secret(&name(word)) {
             let (from, to) = self.value("", value)?;
             return is_worth_hiding(self.text.get(from..to)?).then_some((from, to));
@@ -330,6 +360,38 @@ impl<'a> Word<'a> {
             return Some((from + colon + 1, to));
         }
         None
+    }
+
+    /// `mysql -phunter2`, `sshpass -p hunter2`, `redis-cli -a hunter2`: what these letters mean only the program knows.
+    fn behind_short_flag(&self, word: &str) -> Option<Place> {
+        let flag = self.client?.flag();
+        if !word.starts_with(flag) {
+            return None;
+        }
+        let tight = self.text.get(self.from + flag.len()..)?;
+        let is_tight = tight.starts_with(|c: char| !c.is_whitespace() && !"\"',\\]".contains(c))
+            || (word.len() == flag.len()
+                && tight.starts_with(['"', '\''])
+                && self.before() == Some(b' '));
+        let value = if is_tight { tight } else { self.next_argument()? };
+        let (from, to) = self.value("", value)?;
+        is_worth_hiding(self.text.get(from..to)?).then_some((from, to))
+    }
+
+    /// What stands behind this word as the next argument of a command, also where the command is a list of quoted words.
+    fn next_argument(&self) -> Option<&'a str> {
+        let rest = self.behind();
+        let listed = rest
+            .trim_start_matches('\\')
+            .strip_prefix(['"', '\''])
+            .map(|rest| rest.trim_start_matches(' '))
+            .and_then(|rest| rest.strip_prefix(','));
+        let value = listed.unwrap_or(rest).trim_start_matches(' ');
+        if listed.is_none() && value.len() == rest.len() {
+            return None;
+        }
+        let bare = value.trim_start_matches(['\\', '"', '\'']);
+        (!bare.starts_with('-')).then_some(value)
     }
 
     /// `Bearer …`, `Basic …` without a header's name before it.
@@ -348,6 +410,24 @@ impl<'a> Word<'a> {
         let from = self.to + 1;
         (core.len() >= 6 && (is_mixed || has_upper)).then_some((from, from + core.len()))
     }
+}
+
+/// What stands on the next line where nothing, or YAML's sign for a text of several lines, ends this one. In text that is
+/// escaped, a line ends with the letters `\n`.
+fn below(value: &str) -> Option<&str> {
+    let sign = value.trim_start_matches(['|', '>', '-', '+', ' ', '\t']);
+    let line = sign.strip_prefix('\r').unwrap_or(sign);
+    let line = line.strip_prefix("\\r").unwrap_or(line);
+    let line = line.strip_prefix('\n').or_else(|| line.strip_prefix("\\n"))?;
+    let line = line.trim_start_matches([' ', '\t']);
+    Some(line.strip_prefix("- ").unwrap_or(line).trim_start_matches(' '))
+}
+
+/// Below a name may also stand what belongs to it, with names of its own.
+fn begins_with_a_name(line: &str) -> bool {
+    let word = until_end(window(line), |c| c.is_whitespace() || c == '\\');
+    // Base64 ends with such a sign, and names nothing.
+    word.ends_with(':') || word.trim_end_matches('=').contains('=')
 }
 
 /// A value without quotes: up to a blank, or to a sign that ends it.

@@ -170,3 +170,13 @@ fn a_stream_that_was_cut_or_cannot_be_opened_is_warned_of_once() {
     assert_eq!(levels, ["DEBUG", "WARN", "INFO", "WARN"], "{told:?}");
     assert!(told[1].contains("no answer within 10s"), "{told:?}");
 }
+
+#[test]
+fn what_a_sink_says_is_logged_as_it_was_said() {
+    let why = r#"it answered 400: "no such channel" for 'ops'"#.to_owned();
+    let [line] = &decided("a", Decision::SinkFails(SinkName::new("oncall"), why.clone(), 60))[..]
+    else {
+        panic!("one line");
+    };
+    assert!(line.contains(&format!("messages do not arrive: {why}; ")), "{line}");
+}

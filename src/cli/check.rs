@@ -12,8 +12,9 @@ use crate::{
         name::HostName,
         policy::{RestartMode, Unlisted},
     },
-    notify::{readiness, secret::SecretSource},
+    notify::{readiness, salt::Salt, secret::SecretSource},
 };
+use futures_util::future::join_all;
 use serde::Serialize;
 use std::{
     error::Error as _,
@@ -88,20 +89,24 @@ pub fn check(
 /// Warns of each sink that could not send from here.
 fn lacking(sinks: &[NamedSink], warnings: &mut Problems) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    for sink in sinks {
-        let secrets = sink.config.secrets();
-        if secrets.iter().any(|source| !matches!(source, SecretSource::File(_))) {
-            continue;
-        }
-        if let Some(why) = runtime.block_on(readiness::look(&sink.config)).lacks {
+    let looked_at: Vec<&NamedSink> = sinks
+        .iter()
+        .filter(|sink| {
+            sink.config.secrets().iter().all(|source| matches!(source, SecretSource::File(_)))
+        })
+        .collect();
+    // All at once: each may take its whole time where a disk hangs.
+    let salt = Salt::random()?;
+    let looks = looked_at.iter().map(|sink| readiness::look(&sink.config, &salt));
+    let seen = runtime.block_on(join_all(looks));
+    for (sink, seen) in looked_at.into_iter().zip(seen) {
+        if let Some(why) = seen.lacks {
             let title = format!("sink `{}` could not send anything from here", sink.name);
             warnings.push(Problem::warning(0..0, title).cause(why).hint(
                 "looked at as the user who runs this: `defib run` looks too, and says so in its log",
             ));
         }
     }
-    // A disk that hangs holds a thread, which must not hold us.
-    runtime.shutdown_background();
     Ok(())
 }
 

@@ -19,15 +19,16 @@ use crate::{
         port::Engine,
     },
     domain::{
-        message::Severity,
+        Domain,
         name::{HostName, Seq, SinkName},
         observation::Observation,
-        policy::SinkPolicy,
         record::Record,
     },
     evidence::proc::ProcReader,
     journal::{entry::Origin, segment::Bounds, writer::Journal},
-    notify::{self, config::Surroundings, http::HttpClient, port::Sink},
+    notify::{
+        self, config::Surroundings, http::HttpClient, port::Sink, salt::Salt, terminal::Terminal,
+    },
     operator::socket,
     probe::{http::HttpProber, scheduler::POOL},
     resolve::Resolver,
@@ -43,7 +44,7 @@ use std::{
     collections::BTreeMap,
     error::Error,
     fmt,
-    io::{self, IsTerminal, Write},
+    io::{self, IsTerminal},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -160,8 +161,10 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
     let journal = begin_journal(&state_dir, &host, &clock);
     let resolver = Arc::new(Resolver::system());
     let mut lacking = Lacking::default();
-    workers.block_on(look_at_secrets(&mut config, &mut lacking));
-    let sinks = build_sinks(&config, &clock, &resolver)?;
+    let salt = salt(&state_dir)?;
+    workers.block_on(look_at_secrets(&mut config, &mut lacking, &salt));
+    let surroundings = surroundings(&clock, &resolver)?;
+    let sinks = build_sinks(&config, &surroundings)?;
     let (orders, taken) = mpsc::channel(ORDERS);
     {
         let _entered = workers.enter();
@@ -171,17 +174,28 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
             tracing::error!("{problem}: {}", problem.cause());
         }
         let reloading = Reloading {
-            request: request.clone(),
-            host: host.clone(),
+            read: {
+                let (request, host) = (request.clone(), host.clone());
+                Arc::new(move || read_config(&request, &host))
+            },
+            build: Arc::new(move |config| build_sinks(config, &surroundings)),
             clock: Arc::clone(&clock),
-            resolver: Arc::clone(&resolver),
+            request: request.clone(),
             started_with: OnlyAtStart::of(&config, request),
             config: config.clone(),
             lacking,
+            salt,
+            said: None,
+            out: None,
         };
         reloading.heed_signals(orders, &tasks)?;
     }
-    say_what_is_ahead(&config, &address, &state_dir, &kept.records);
+    say_what_is_ahead(
+        &config,
+        &address,
+        &state_dir,
+        pages_have_arrived(&config, &*clock, &kept.records),
+    );
     let world = World {
         clock,
         tasks,
@@ -207,7 +221,7 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
     Ok(())
 }
 
-pub(super) fn read_config(request: &Request, host: &HostName) -> Result<Config, RunProblem> {
+fn read_config(request: &Request, host: &HostName) -> Result<Config, RunProblem> {
     let mut config = match &request.config {
         None => Config::without_config(host),
         Some(path) => {
@@ -292,21 +306,40 @@ fn begin_journal(state_dir: &Path, host: &HostName, clock: &Arc<dyn Clock>) -> O
         .ok()
 }
 
-pub(super) fn build_sinks(
-    config: &Config,
+/// Without a salt that lasts, no sink is known again.
+fn salt(state_dir: &Path) -> Result<Salt, RunProblem> {
+    Salt::kept_in(state_dir).or_else(|error| {
+        tracing::error!(
+            "the salt of the sinks' definitions can't be kept in {}: {error}; after each start every sink has to be proven \
+             anew, until it can",
+            state_dir.display()
+        );
+        Ok(Salt::random()?)
+    })
+}
+
+/// What sinks are built with. Made once: TLS reads the host's certificates for it, from a disk that may hang later, and the
+/// terminal has one writer.
+fn surroundings(
     clock: &Arc<dyn Clock>,
     resolver: &Arc<Resolver>,
-) -> Result<BTreeMap<SinkName, Arc<dyn Sink>>, RunProblem> {
-    let surroundings = Surroundings {
+) -> Result<Surroundings, RunProblem> {
+    Ok(Surroundings {
         clock: Arc::clone(clock),
         tz: jiff::tz::TimeZone::system(),
         http: HttpClient::new(Some(notify::dns::sinks_resolver(resolver)))
             .map_err(|problem| RunProblem::System(io::Error::other(problem)))?,
-        terminal: Arc::new(|| Box::new(io::stdout()) as Box<dyn Write + Send>),
-    };
+        terminal: Terminal::opened_by(|| Box::new(io::stdout())),
+    })
+}
+
+fn build_sinks(
+    config: &Config,
+    surroundings: &Surroundings,
+) -> Result<BTreeMap<SinkName, Arc<dyn Sink>>, RunProblem> {
     let mut sinks = BTreeMap::new();
     for named in &config.sinks {
-        let sink = notify::config::build(&named.name, with_colours(&named.config), &surroundings)
+        let sink = notify::config::build(&named.name, with_colours(&named.config), surroundings)
             .map_err(|problem| RunProblem::System(problem.source))?;
         sinks.insert(named.name.clone(), sink);
     }
@@ -356,7 +389,7 @@ fn say_what_is_ahead(
     config: &Config,
     address: &EngineAddress,
     state_dir: &Path,
-    records: &[Record],
+    pages_have_arrived: bool,
 ) {
     let sinks: Vec<&str> = config.sinks.iter().map(|sink| sink.name.as_str()).collect();
     let dry = if config.policy.dry_run { " (dry run: nothing is touched)" } else { "" };
@@ -367,24 +400,18 @@ fn say_what_is_ahead(
         services = config.policy.services.len(),
         "watching{dry}"
     );
-    if !pages_have_arrived(&config.policy.sinks, records) {
+    if !pages_have_arrived {
         tracing::warn!(
             "PAGES REACH NOBODY as far as is known: no sink that takes pages has confirmed a message yet, as it is defined now"
         );
     }
 }
 
-/// Whether a sink that takes pages has confirmed a message as it is defined now (P10).
-fn pages_have_arrived(sinks: &[SinkPolicy], records: &[Record]) -> bool {
-    let takes_pages = |sink: &&SinkPolicy| {
-        sink.severities.is_empty() || sink.severities.contains(&Severity::Page)
-    };
-    sinks.iter().filter(takes_pages).any(|sink| {
-        records.iter().any(|record| {
-            matches!(record, Record::Sink(known)
-                if known.sink == sink.name && known.proven && known.definition == sink.definition)
-        })
-    })
+/// Whether a sink that takes pages has confirmed a message as it is defined now (P10): what the domain would show.
+fn pages_have_arrived(config: &Config, clock: &dyn Clock, records: &[Record]) -> bool {
+    let (policy, records) = (Arc::new(config.policy.clone()), records.to_vec());
+    let (domain, _) = Domain::restore(policy, clock.boot_id(), records, Seq(0), clock.now());
+    domain.view().sinks.iter().any(|sink| sink.takes_pages && sink.proven)
 }
 
 /// What spreads is the same after every start, and different from host to host.
@@ -401,6 +428,7 @@ fn end(workers: Runtime) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::record::SinkRecord;
     use std::{fs, os::unix::fs::symlink};
 
     #[test]
@@ -438,5 +466,24 @@ mod tests {
         fs::remove_file(&run).unwrap();
         fs::create_dir(&run).unwrap();
         assert!(!held());
+    }
+
+    #[test]
+    fn pages_have_arrived_where_a_sink_for_them_was_proven_as_it_is_now() {
+        let text = "[sink.a]\nterminal = {}\n[sink.b]\nterminal = {}\nseverities = ['ticket']\n";
+        let host = HostName::new("kit-1");
+        let mut config = config::parse("defib.toml", text, &host).unwrap().config;
+        for sink in &mut config.policy.sinks {
+            sink.definition = 7;
+        }
+        let arrived = |sink: &str, definition| {
+            let sink = SinkName::new(sink);
+            let record = Record::Sink(SinkRecord { sink, proven: true, definition });
+            pages_have_arrived(&config, &HostClock::new(), &[record])
+        };
+        assert!(arrived("a", 7));
+        assert!(!arrived("a", 8), "it went elsewhere then");
+        assert!(!arrived("b", 7), "it takes no pages");
+        assert!(!pages_have_arrived(&config, &HostClock::new(), &[]));
     }
 }

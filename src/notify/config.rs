@@ -2,14 +2,19 @@
 //! none of this can show one.
 
 use super::{
-    http::HttpClient, plain::Style, port::Sink, secret::SecretSource, slack::SlackSink,
-    terminal::TerminalSink, webhook::WebhookSink,
+    http::HttpClient,
+    plain::Style,
+    port::Sink,
+    salt::Digest,
+    secret::SecretSource,
+    slack::SlackSink,
+    terminal::{Terminal, TerminalSink},
+    webhook::WebhookSink,
 };
 use crate::{clock::Clock, domain::name::SinkName};
 use jiff::tz::TimeZone;
 use secrecy::{ExposeSecret, SecretString};
-use sha2::{Digest, Sha256};
-use std::{error::Error, fmt, io, io::Write, sync::Arc};
+use std::{error::Error, fmt, io, sync::Arc};
 
 /// One sink, as configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,34 +65,28 @@ impl PartialEq for WebhookUrl {
 impl Eq for WebhookUrl {}
 
 impl SinkConfig {
-    /// Tells it from a sink that goes elsewhere: a digest, since an address is a password.
-    pub fn definition(&self) -> u64 {
-        let mut digest = Sha256::new();
-        let mut part = |text: &str| {
-            digest.update(text.len().to_be_bytes());
-            digest.update(text.as_bytes());
-        };
+    /// What tells it from a sink that goes elsewhere, but for what its secrets hold.
+    pub(super) fn identify(&self, digest: &mut Digest) {
         match self {
             SinkConfig::Slack { url, allow_http } => {
-                part("slack");
-                part(&url.to_string());
-                part(&allow_http.to_string());
+                digest.part("slack");
+                digest.part(&url.to_string());
+                digest.part(&allow_http.to_string());
             }
             SinkConfig::Webhook { url, secrets, allow_http } => {
-                part("webhook");
+                digest.part("webhook");
                 match url {
-                    WebhookUrl::Secret(source) => part(&source.to_string()),
-                    WebhookUrl::Plain(url) => part(url.expose_secret()),
+                    WebhookUrl::Secret(source) => digest.part(&source.to_string()),
+                    WebhookUrl::Plain(url) => digest.part(url.expose_secret()),
                 }
-                part(&allow_http.to_string());
+                digest.part(&allow_http.to_string());
                 for secret in secrets {
-                    part(&secret.to_string());
+                    digest.part(&secret.to_string());
                 }
             }
             // Whether it takes colours changes nothing about who sees it.
-            SinkConfig::Terminal { .. } => part("terminal"),
+            SinkConfig::Terminal { .. } => digest.part("terminal"),
         }
-        first_bytes(digest)
     }
 
     /// Where its secrets are kept, in a fixed order.
@@ -106,11 +105,6 @@ impl SinkConfig {
     }
 }
 
-/// Enough to tell definitions apart, too little to guess a secret by.
-pub(super) fn first_bytes(digest: Sha256) -> u64 {
-    digest.finalize().iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
-}
-
 /// What all sinks share.
 #[derive(Clone)]
 pub struct Surroundings {
@@ -120,8 +114,8 @@ pub struct Surroundings {
     pub tz: TimeZone,
     /// How HTTP is spoken.
     pub http: HttpClient,
-    /// Opens what terminal sinks write to.
-    pub terminal: Arc<dyn Fn() -> Box<dyn Write + Send> + Send + Sync>,
+    /// What terminal sinks write to.
+    pub terminal: Terminal,
 }
 
 /// Why a sink could not be built.
@@ -163,8 +157,7 @@ pub fn build(
             Arc::new(WebhookSink::new(url, secrets, allow_http, surroundings))
         }
         SinkConfig::Terminal { style } => {
-            let writer = (surroundings.terminal)();
-            let terminal = TerminalSink::start(writer, style, surroundings.tz.clone());
+            let terminal = TerminalSink::on(&surroundings.terminal, style, surroundings.tz.clone());
             Arc::new(terminal.map_err(|source| SinkNotBuilt { sink: name.clone(), source })?)
         }
     })

@@ -4,13 +4,13 @@
 
 use super::{
     address::{self, read_secret},
-    config::{SinkConfig, WebhookUrl, first_bytes},
+    config::{SinkConfig, WebhookUrl},
     http::Deadline,
+    salt::Salt,
     secret::SecretSource,
     signature::SigningKey,
 };
 use secrecy::{ExposeSecret, SecretString};
-use sha2::{Digest, Sha256};
 use std::time::Duration;
 
 /// Reading a small file takes no time; a disk that hangs must not keep the daemon from starting.
@@ -19,34 +19,32 @@ pub const WITHIN: Duration = Duration::from_secs(5);
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Readiness {
-    /// Tells the sink from one that goes elsewhere, by its secrets too: a URL in a file is an address like any other.
+    /// Tells the sink from one that goes elsewhere, by its secrets too: a URL in a file is an address like any other. Without
+    /// the salt it says nothing of them, and confirms no guess.
     pub definition: u64,
     /// Why it can't send, in words that may be shown.
     pub lacks: Option<String>,
 }
 
 /// Reads what a sink needs, within [`WITHIN`] for all of it.
-pub async fn look(config: &SinkConfig) -> Readiness {
+pub async fn look(config: &SinkConfig, salt: &Salt) -> Readiness {
     let deadline = Deadline::within(WITHIN);
-    let mut digest = Sha256::new();
-    digest.update(config.definition().to_be_bytes());
+    let mut digest = salt.digest();
+    config.identify(&mut digest);
     let mut lacks = None;
     for source in config.secrets() {
         match read_secret(source, deadline).await {
             Ok(secret) => {
-                let text = secret.expose_secret();
-                digest.update(text.len().to_be_bytes());
-                digest.update(text.as_bytes());
+                digest.part(secret.expose_secret());
                 lacks = lacks.or_else(|| unusable(config, source, &secret));
             }
             Err(why) => {
-                // Told from every length that a secret can have.
-                digest.update(u64::MAX.to_be_bytes());
+                digest.missing();
                 lacks = lacks.or(Some(why));
             }
         }
     }
-    Readiness { definition: first_bytes(digest), lacks }
+    Readiness { definition: digest.end(), lacks }
 }
 
 /// Why a secret that could be read can't be used.
@@ -66,6 +64,10 @@ fn unusable(config: &SinkConfig, source: &SecretSource, secret: &SecretString) -
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn salt() -> Salt {
+        Salt::random().unwrap()
+    }
 
     fn slack(url: SecretSource) -> SinkConfig {
         SinkConfig::Slack { url, allow_http: false }
@@ -87,7 +89,7 @@ mod tests {
             ("https://hooks.example.org/s3cret", None),
         ] {
             let (_file, source) = holding(content);
-            let lacks = look(&slack(source)).await.lacks;
+            let lacks = look(&slack(source), &salt()).await.lacks;
             assert_eq!(lacks.is_some(), says.is_some(), "{lacks:?}");
             let lacks = lacks.unwrap_or_default();
             assert!(lacks.contains(says.unwrap_or_default()) && !lacks.contains("s3cret"));
@@ -99,7 +101,7 @@ mod tests {
             secrets: vec![secret],
             allow_http: false,
         };
-        let lacks = look(&webhook).await.lacks.unwrap();
+        let lacks = look(&webhook, &salt()).await.lacks.unwrap();
         assert!(lacks.contains("decodes to 5 bytes") && !lacks.contains("c2hvcnQ"), "{lacks}");
     }
 
@@ -107,24 +109,41 @@ mod tests {
     async fn a_sink_is_another_when_its_kind_its_place_or_what_stands_there_changes() {
         let (file, source) = holding("https://hooks.example.org/1");
         let (_other, other) = holding("https://hooks.example.org/1");
-        let (config, first) = (slack(source.clone()), look(&slack(source.clone())).await);
-        assert_eq!(look(&config).await, first, "it is the same as long as nothing changes");
+        let salt = salt();
+        let config = slack(source.clone());
+        let first = look(&config, &salt).await;
+        assert_eq!(look(&config, &salt).await, first, "it is the same as long as nothing changes");
         let webhook = SinkConfig::Webhook {
             url: WebhookUrl::Secret(source),
             secrets: Vec::new(),
             allow_http: false,
         };
         let mut seen = vec![first.definition];
-        seen.push(look(&slack(other)).await.definition);
-        seen.push(look(&webhook).await.definition);
+        seen.push(look(&slack(other), &salt).await.definition);
+        seen.push(look(&webhook, &salt).await.definition);
         std::fs::write(file.path(), "https://hooks.example.org/2").unwrap();
-        seen.push(look(&config).await.definition);
+        seen.push(look(&config, &salt).await.definition);
         std::fs::remove_file(file.path()).unwrap();
-        let gone = look(&config).await;
+        let gone = look(&config, &salt).await;
         assert!(gone.lacks.is_some());
         seen.push(gone.definition);
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen.len(), 5);
+    }
+
+    #[tokio::test]
+    async fn a_definition_confirms_no_guess_without_its_salt() {
+        let (_file, source) = holding("https://hooks.example.org/1");
+        let plain = SecretString::from("https://hooks.example.org/1");
+        let webhook = SinkConfig::Webhook {
+            url: WebhookUrl::Plain(plain),
+            secrets: Vec::new(),
+            allow_http: false,
+        };
+        for config in [slack(source), webhook] {
+            let (ours, theirs) = (look(&config, &salt()).await, look(&config, &salt()).await);
+            assert_ne!(ours.definition, theirs.definition);
+        }
     }
 }

@@ -2,18 +2,25 @@
 //! longer than that attempt. A source can be shown; what it holds cannot (P7).
 //!
 //! A file must be a regular one and small: a pipe would block the reader, and a wrong path that names a log would be sent
-//! to a stranger as a header.
+//! to a stranger as a header. A disk that hangs keeps one thread and no more (`reads`).
 
+use super::reads::Reads;
 use secrecy::{SecretString, zeroize::Zeroizing};
 use serde::{Deserialize, Serialize};
 use std::{
-    fmt, io,
+    fmt,
+    fs::OpenOptions,
+    io::{self, Read as _},
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
+    sync::{Arc, LazyLock},
 };
-use tokio::io::AsyncReadExt as _;
 
 /// The largest secret: four times the longest webhook URL met in practice.
 pub const LARGEST: usize = 4096;
+
+/// One for the process, as its threads are: whichever sink asks, a file that hangs holds one of them.
+static READS: LazyLock<Reads> = LazyLock::new(|| Reads::with(Arc::new(read_file)));
 
 /// Where a secret comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,10 +54,12 @@ pub struct SecretUnreadable {
 }
 
 /// Why a secret could not be had.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Unreadable {
     /// The system says no.
-    Io(io::Error),
+    Io(Arc<io::Error>),
+    /// It has been asked for, and that read still hangs; no other is begun.
+    NotBack,
     /// The variable is not set.
     NotSet,
     /// Not started by systemd with credentials.
@@ -72,6 +81,9 @@ impl fmt::Display for SecretUnreadable {
         write!(f, "secret could not be read from {}: ", self.source)?;
         match &self.why {
             Unreadable::Io(error) => write!(f, "{error}"),
+            Unreadable::NotBack => {
+                f.write_str("the read of before has not come back, as when a disk hangs")
+            }
             Unreadable::NotSet => f.write_str("it is not set"),
             Unreadable::NoCredentials => {
                 f.write_str("systemd passed no credentials (CREDENTIALS_DIRECTORY is not set)")
@@ -96,7 +108,7 @@ impl SecretSource {
     /// Where it cannot be read, is empty, too large or not text.
     pub async fn read(&self) -> Result<SecretString, SecretUnreadable> {
         let read = match self {
-            SecretSource::File(path) => read_file(path).await,
+            SecretSource::File(path) => READS.file(path).await,
             SecretSource::Env(name) => match std::env::var_os(name) {
                 Some(value) => take(value.as_encoded_bytes()),
                 None => Err(Unreadable::NotSet),
@@ -112,22 +124,20 @@ async fn read_credential(name: &str) -> Result<SecretString, Unreadable> {
         return Err(Unreadable::BadName);
     }
     let folder = std::env::var_os("CREDENTIALS_DIRECTORY").ok_or(Unreadable::NoCredentials)?;
-    read_file(&Path::new(&folder).join(name)).await
+    READS.file(&Path::new(&folder).join(name)).await
 }
 
-async fn read_file(path: &Path) -> Result<SecretString, Unreadable> {
-    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let file = tokio::fs::OpenOptions::new()
-        .read(true)
-        .custom_flags(nonblocking)
-        .open(path)
-        .await
-        .map_err(Unreadable::Io)?;
-    if !file.metadata().await.map_err(Unreadable::Io)?.is_file() {
+/// May block for good.
+fn read_file(path: &Path) -> Result<SecretString, Unreadable> {
+    let failed = |error| Unreadable::Io(Arc::new(error));
+    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file =
+        OpenOptions::new().read(true).custom_flags(nonblocking).open(path).map_err(failed)?;
+    if !file.metadata().map_err(failed)?.is_file() {
         return Err(Unreadable::NotAFile);
     }
     let mut bytes = Zeroizing::new(Vec::with_capacity(LARGEST + 1));
-    file.take(LARGEST as u64 + 1).read_to_end(&mut bytes).await.map_err(Unreadable::Io)?;
+    file.take(LARGEST as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
     take(&bytes)
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A terminal can stand still (a paused screen, a full pipe), so writing is done by a thread of its own, and an attempt
 //! waits for it no longer than its deadline. An attempt that was given up is not written later: the domain will make
-//! another. Bounded: a few blocks wait, more are turned away.
+//! another. Bounded: a few blocks wait, more are turned away; and there is one thread, also for the sinks of every config
+//! that is read later, or each reload while the terminal stands still would leave one more behind.
 
 use super::{
     http::Deadline,
@@ -19,7 +20,7 @@ use jiff::tz::TimeZone;
 use std::{
     io::{self, Write},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
     },
 };
@@ -27,6 +28,33 @@ use tokio::sync::oneshot;
 
 /// Blocks that wait for the terminal. The domain has one delivery of a sink in flight, a few with a storm.
 const WAITING: usize = 16;
+
+/// The one writer of all terminal sinks. Cheap to clone.
+#[derive(Clone)]
+pub struct Terminal {
+    open: Arc<dyn Fn() -> Box<dyn Write + Send> + Send + Sync>,
+    blocks: Arc<Mutex<Option<SyncSender<Block>>>>,
+}
+
+impl Terminal {
+    /// Opened when the first sink needs it.
+    pub fn opened_by(open: impl Fn() -> Box<dyn Write + Send> + Send + Sync + 'static) -> Self {
+        Self { open: Arc::new(open), blocks: Arc::default() }
+    }
+
+    /// The way to its thread, which ends when the last one has let go of it.
+    fn blocks(&self) -> io::Result<SyncSender<Block>> {
+        let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(blocks) = &*blocks {
+            return Ok(blocks.clone());
+        }
+        let (started, waiting) = sync_channel(WAITING);
+        let writer = (self.open)();
+        tasks::thread("terminal", move || write_all(writer, &waiting))?;
+        *blocks = Some(started.clone());
+        Ok(started)
+    }
+}
 
 /// Writes each message as one block.
 pub struct TerminalSink {
@@ -41,14 +69,12 @@ struct Block {
 }
 
 impl TerminalSink {
-    /// Starts the thread that owns the writer. It ends with the sink.
+    /// A sink on this terminal.
     ///
     /// # Errors
-    /// Where the system cannot start another thread.
-    pub fn start(writer: Box<dyn Write + Send>, style: Style, tz: TimeZone) -> io::Result<Self> {
-        let (blocks, waiting) = sync_channel(WAITING);
-        tasks::thread("terminal", move || write_all(writer, &waiting))?;
-        Ok(Self { blocks, style, tz })
+    /// Where it is the first one, and the system cannot start another thread.
+    pub fn on(terminal: &Terminal, style: Style, tz: TimeZone) -> io::Result<Self> {
+        Ok(Self { blocks: terminal.blocks()?, style, tz })
     }
 }
 

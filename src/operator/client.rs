@@ -1,7 +1,7 @@
 //! The command line's side of the control socket.
 
 use super::{ANSWER_BYTES, Request, SOCKET, WITHIN};
-use crate::{notify::text::one_line, status::snapshot::Snapshot};
+use crate::{notify::text::one_line, status::snapshot::Snapshot, tasks};
 use serde::Deserialize;
 use std::{
     error::Error,
@@ -9,6 +9,8 @@ use std::{
     io::{self, BufRead, BufReader, Read, Write},
     os::unix::net::UnixStream,
     path::{Path, PathBuf},
+    sync::mpsc::{RecvTimeoutError, sync_channel},
+    time::Duration,
 };
 
 /// Why the daemon could not be asked.
@@ -117,9 +119,13 @@ impl Error for ClientProblem {
 /// # Errors
 /// See [`ClientProblem`].
 pub fn status(dir: &Path) -> Result<Snapshot, ClientProblem> {
+    status_within(dir, WITHIN)
+}
+
+fn status_within(dir: &Path, within: Duration) -> Result<Snapshot, ClientProblem> {
     use io::ErrorKind;
     let path = dir.join(SOCKET);
-    let answer = match exchange(&path) {
+    let answer = match exchange(&path, within) {
         Ok(answer) => answer,
         Err(source) => {
             return Err(match source.kind() {
@@ -156,10 +162,22 @@ struct Refusal {
     error: String,
 }
 
-fn exchange(path: &Path) -> io::Result<Vec<u8>> {
+/// Asks on a thread, so that all of it together has an end: connecting to a daemon whose queue is full waits for good, and a
+/// timeout of reads begins anew with each byte.
+fn exchange(path: &Path, within: Duration) -> io::Result<Vec<u8>> {
+    let (came, coming) = sync_channel(1);
+    let asked = path.to_owned();
+    // Whoever waited may be gone, and soon the process with it.
+    tasks::thread("ask", move || drop(came.send(ask(&asked))))?;
+    match coming.recv_timeout(within) {
+        Ok(answer) => answer,
+        Err(RecvTimeoutError::Timeout) => Err(io::ErrorKind::TimedOut.into()),
+        Err(RecvTimeoutError::Disconnected) => Err(io::Error::other("the asking thread ended")),
+    }
+}
+
+fn ask(path: &Path) -> io::Result<Vec<u8>> {
     let mut stream = UnixStream::connect(path)?;
-    stream.set_read_timeout(Some(WITHIN))?;
-    stream.set_write_timeout(Some(WITHIN))?;
     let mut request = serde_json::to_vec(&Request::Status).map_err(io::Error::other)?;
     request.push(b'\n');
     stream.write_all(&request)?;
@@ -171,7 +189,9 @@ fn exchange(path: &Path) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tasks;
+    use rustix::net::{
+        AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with,
+    };
     use std::os::unix::net::UnixListener;
 
     /// What is said of a daemon that reads the request and answers so.
@@ -228,5 +248,50 @@ mod tests {
         drop(UnixListener::bind(dir.path().join(SOCKET)).unwrap());
         let problem = status(dir.path()).unwrap_err();
         assert!(matches!(problem, ClientProblem::NotRunning { .. }), "{problem:?}");
+    }
+
+    /// Long enough for a connection on this host, and short enough to be waited for in vain.
+    const SOON: Duration = Duration::from_millis(200);
+
+    /// What is said, which must come: a client that hangs would hang the tests.
+    fn silent(dir: &Path) -> bool {
+        let (came, coming) = sync_channel(1);
+        let path = dir.to_owned();
+        tasks::thread("client", move || drop(came.send(status_within(&path, SOON)))).unwrap();
+        let said = coming.recv_timeout(Duration::from_secs(10)).expect("it comes to an end");
+        matches!(said, Err(ClientProblem::Silent { .. }))
+    }
+
+    #[test]
+    fn a_daemon_whose_queue_is_full_is_silent() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(SOCKET);
+        let hangs =
+            socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+                .unwrap();
+        bind(&hangs, &SocketAddrUnix::new(&path).unwrap()).unwrap();
+        listen(&hangs, 0).unwrap();
+        let _waits = UnixStream::connect(&path).unwrap();
+        assert!(silent(dir.path()));
+    }
+
+    #[test]
+    fn a_daemon_that_answers_byte_by_byte_is_silent() {
+        let dir = tempfile::tempdir().unwrap();
+        let listener = UnixListener::bind(dir.path().join(SOCKET)).unwrap();
+        let daemon = tasks::thread("daemon", move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let (_never, wait) = sync_channel::<()>(1);
+            // For ten seconds, or until the client has gone away.
+            for _ in 0..1000 {
+                let goes_on = stream.write_all(b" ").is_ok()
+                    && wait.recv_timeout(SOON / 20) == Err(RecvTimeoutError::Timeout);
+                if !goes_on {
+                    return;
+                }
+            }
+        });
+        assert!(silent(dir.path()));
+        drop(daemon);
     }
 }

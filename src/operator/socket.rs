@@ -2,7 +2,7 @@
 //!
 //! A socket whose name is gone is open and reaches nobody: somebody cleared the runtime directory, or a second daemon's end
 //! took it along. So its name is looked at now and then, and made anew where it is missing; where that can't be done, it is
-//! said once. What somebody else put in its place is left alone.
+//! said once. What somebody else put in its place is left alone: another daemon's socket, and whatever is no socket.
 
 use super::{REQUEST_BYTES, Request, SOCKET, WITHIN};
 use crate::{daemon::Order, status::snapshot::Snapshot, tasks::Tasks};
@@ -13,7 +13,7 @@ use rustix::{
 use std::{
     error::Error,
     fmt, io,
-    os::unix::fs::{MetadataExt, PermissionsExt},
+    os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -41,6 +41,13 @@ pub enum SocketProblem {
         /// What the system says when an address is taken.
         source: io::Error,
     },
+    /// Something that is no socket has its name, and stays.
+    InTheWay {
+        /// Which socket.
+        path: PathBuf,
+        /// What the system says when an address is taken.
+        source: io::Error,
+    },
     /// Directory or socket can't be made, or it can't be found out whether somebody answers.
     Unusable {
         /// Which socket.
@@ -54,7 +61,9 @@ impl SocketProblem {
     /// What the system said.
     pub fn cause(&self) -> &io::Error {
         match self {
-            Self::Taken { source, .. } | Self::Unusable { source, .. } => source,
+            Self::Taken { source, .. }
+            | Self::InTheWay { source, .. }
+            | Self::Unusable { source, .. } => source,
         }
     }
 }
@@ -66,6 +75,11 @@ impl fmt::Display for SocketProblem {
                 f,
                 "another daemon answers on the control socket {} and keeps it; `defib status` shows that one and not this \
                  one: end one of them, or give this one a --runtime-dir of its own",
+                path.display()
+            ),
+            Self::InTheWay { path, .. } => write!(
+                f,
+                "{} is no socket, and is left alone; `defib status` will not work until it is taken away",
                 path.display()
             ),
             Self::Unusable { path, .. } => write!(
@@ -85,10 +99,11 @@ impl Error for SocketProblem {
 
 /// Opens the socket in `dir`, which is made where it is missing, and serves it. Only the owner and the group may connect. A
 /// socket that nobody listens on any more is replaced. One that somebody listens on is left alone: whoever owns another
-/// state directory, or none, may be given the same runtime directory.
+/// state directory, or none, may be given the same runtime directory. What is no socket is left alone too: it is
+/// somebody's file, and a connection to it is refused like one to a dead socket.
 ///
 /// # Errors
-/// Where another daemon answers, or directory or socket can't be made.
+/// Where another daemon answers, something else has the name, or directory or socket can't be made.
 pub fn serve(
     dir: &Path,
     host: String,
@@ -150,6 +165,14 @@ impl Socket {
         let path = dir.join(SOCKET);
         let problem = |source| SocketProblem::Unusable { path: path.clone(), source };
         std::fs::create_dir_all(dir).map_err(problem)?;
+        match path.symlink_metadata() {
+            Ok(found) if !found.file_type().is_socket() => {
+                return Err(SocketProblem::InTheWay { path, source: Errno::ADDRINUSE.into() });
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(problem(error)),
+        }
         match connect_to(&path) {
             // A full queue is somebody's too.
             Ok(()) | Err(Errno::AGAIN) => {
@@ -335,6 +358,36 @@ mod tests {
         socket.look_after();
         assert!(socket.said.as_ref().unwrap().starts_with("another daemon answers"));
         drop(other);
+        socket.look_after();
+        assert_eq!((connect_to(&path), &socket.said), (Ok(()), &None));
+    }
+
+    #[tokio::test]
+    async fn what_is_no_socket_is_left_alone_and_told_of_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(SOCKET);
+        let other = dir.path().join("other");
+        std::fs::write(&other, "somebody's").unwrap();
+        let mut socket = Socket::open(dir.path()).unwrap();
+        let put: [&dyn Fn(); 3] = [
+            &|| std::fs::write(&path, "somebody's").unwrap(),
+            &|| std::os::unix::fs::symlink(&other, &path).unwrap(),
+            &|| std::fs::create_dir(&path).unwrap(),
+        ];
+        for put in put {
+            std::fs::remove_file(&path).unwrap();
+            put();
+            let is = path.symlink_metadata().unwrap().ino();
+            socket.look_after();
+            let said = socket.said.clone().unwrap();
+            assert!(said.contains("is no socket, and is left alone"), "{said}");
+            socket.look_after();
+            assert_eq!(socket.said, Some(said), "once");
+            assert_eq!(path.symlink_metadata().unwrap().ino(), is);
+            assert!(matches!(served(dir.path()), Err(SocketProblem::InTheWay { .. })));
+        }
+        assert_eq!(std::fs::read_to_string(&other).unwrap(), "somebody's");
+        std::fs::remove_dir(&path).unwrap();
         socket.look_after();
         assert_eq!((connect_to(&path), &socket.said), (Ok(()), &None));
     }

@@ -138,6 +138,116 @@ fn what_is_formed_like_a_secret_is_one() {
 }
 
 #[test]
+fn private_keys_are_hidden_in_every_dress() {
+    let pem = "-----BEGIN RSA PRIVATE KEY-----";
+    for text in [
+        format!("{pem}\nMIIE\n-----END RSA PRIVATE KEY-----"),
+        format!(r"config:\n{pem}\nMIIE\n-----END RSA PRIVATE KEY-----\n"),
+        format!(r#"{{"key":"\n{pem}\nMIIE"#),
+        format!("TLS_PRIVATE_KEY={pem}\nMIIE\nMIIE"),
+        format!("private_key: \"{pem}\nMIIE\nMIIE\n-----END RSA PRIVATE KEY-----\""),
+        format!("private_key: |\n  {pem}\n  MIIE\n  MIIE"),
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nMIIE\n-----END PGP PRIVATE KEY BLOCK-----"
+            .to_owned(),
+    ] {
+        let shown = shown(&text);
+        assert!(!shown.contains("MIIE") && shown.contains('×'), "{text}\n{shown}");
+    }
+}
+
+#[test]
+fn a_value_below_its_name_is_hidden() {
+    all(&[
+        ("password:\n  hunter2\nuser: a", "password:\n  ×\nuser: a"),
+        ("password:\r\n\thunter2\r\nuser: a", "password:\r\n\t×\r\nuser: a"),
+        ("password: |-\n  hunter2\nuser: a", "password: |-\n  ×\nuser: a"),
+        ("password:\n  'hun ter'\nuser: a", "password:\n  '×'\nuser: a"),
+        ("passwords:\n  - hunter2\n", "passwords:\n  - ×\n"),
+        (r"a:\npassword:\n  hunter2\nuser: a", r"a:\npassword:\n  ×\nuser: a"),
+        ("secret:\n  name: a\n  size: 3", "secret:\n  name: a\n  size: 3"),
+        ("password:\n  aHVudGVyMg==\n", "password:\n  ×\n"),
+        ("invalid token:\nexpired", "invalid token:\nexpired"),
+        ("password:\n", "password:\n"),
+        ("password:\n\n", "password:\n\n"),
+    ]);
+}
+
+#[test]
+fn a_tight_colon_sets_unless_it_is_a_version_or_a_place() {
+    all(&[
+        ("token:hunter2", "token:×"),
+        ("secret:abcdefgh", "secret:×"),
+        ("secret:1234", "secret:×"),
+        ("token:9f8e7d6c5b4a rejected", "token:× rejected"),
+        ("x-api-key:abc", "x-api-key:×"),
+        ("token:12", "token:12"),
+        ("Unexpected token:12:5", "Unexpected token:12:5"),
+        ("token:v1.2.3-rc1", "token:v1.2.3-rc1"),
+        ("token:stable-alpine", "token:stable-alpine"),
+        ("token:expired", "token:expired"),
+        ("secret://vault/a", "secret://vault/a"),
+    ]);
+}
+
+#[test]
+fn variables_for_secrets_are_hidden_whatever_they_hold() {
+    all(&[
+        ("REDIS_PASS=20231115 x", "REDIS_PASS=× x"),
+        ("REDIS_PASS=1", "REDIS_PASS=×"),
+        ("redis_pass=20231115", "redis_pass=×"),
+        (
+            "FTP_PWD=1 STRIPE_KEY=2 CI_TOKEN=3 APP_SECRET=4",
+            "FTP_PWD=× STRIPE_KEY=× CI_TOKEN=× APP_SECRET=×",
+        ),
+        ("PGPASS=abc REDISCLI_AUTH=abc", "PGPASS=× REDISCLI_AUTH=×"),
+        ("STRIPE_KEY: abc", "STRIPE_KEY: ×"),
+        (
+            "BYPASS=1 COMPASS=north PASS=12 sort_key=7 KEY=a tests_pass=12",
+            "BYPASS=1 COMPASS=north PASS=12 sort_key=7 KEY=a tests_pass=12",
+        ),
+    ]);
+}
+
+#[test]
+fn short_flags_are_understood_behind_their_programs() {
+    all(&[
+        ("mysqladmin -uroot -phunter2 ping", "mysqladmin -uroot -p× ping"),
+        ("mysql -h db -p'hun ter' -e x", "mysql -h db -p'×' -e x"),
+        ("/usr/bin/mysqldump -p hunter2 db", "/usr/bin/mysqldump -p × db"),
+        ("mysql -phun$ter,2 db", "mysql -p× db"),
+        ("sshpass -p hunter2 ssh -p 2222 a@b", "sshpass -p × ssh -p 2222 a@b"),
+        ("redis-cli -h cache -a hunter2 ping", "redis-cli -h cache -a × ping"),
+        (r#"["redis-cli","-a","hun ter","ping"]"#, r#"["redis-cli","-a","×","ping"]"#),
+        (r#"["mysqladmin", "-phunter2", "ping"]"#, r#"["mysqladmin", "-p×", "ping"]"#),
+        (r#"["app", "--password", "hunter2"]"#, r#"["app", "--password", "×"]"#),
+        ("mysql -p -h db", "mysql -p -h db"),
+        ("curl -a x -p 80", "curl -a x -p 80"),
+        ("mysql is down\nnetstat -p 80", "mysql is down\nnetstat -p 80"),
+        ("use --password, then", "use --password, then"),
+    ]);
+}
+
+#[test]
+fn a_blank_of_several_bytes_ends_what_stands_before_a_driver() {
+    all(&[
+        ("dial\u{3000}user:pw@tcp(db)", "dial\u{3000}user:×@tcp(db)"),
+        ("dial\u{a0}user:pw@tcp(db)", "dial\u{a0}user:×@tcp(db)"),
+    ]);
+}
+
+#[test]
+fn a_text_may_begin_and_end_at_any_character() {
+    let text = "é password:\r\n  - 'ß' \u{3000}u:p@tcp(é) mysql -p\u{3000}é -pé redis-cli\u{a0}-a é \
+                \\n-----BEGIN é PRIVATE KEY BLOCK-----é REDIS_PASS=é http://é:é@é token:é \"tokens\":[\"é\"]";
+    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    for (n, from) in ends.iter().enumerate() {
+        for to in &ends[n..] {
+            super::text(&text[*from..*to]);
+        }
+    }
+}
+
+#[test]
 fn everyday_text_stays_as_it_is() {
     for text in [
         "tokenizer ready",
@@ -200,6 +310,10 @@ fn many_secrets_and_lines_without_end_cost_no_more_than_other_text() {
         "token=,",
         "password='\\",
         "--token -",
+        "password:\n",
+        "mysql -p ",
+        "token:|-",
+        "cookie:\\na=",
         "é://",
     ] {
         let hostile = part.repeat(100_000 / part.len());
@@ -229,7 +343,8 @@ proptest! {
             prop_oneof![
                 Just("password"), Just("token"), Just("="), Just(": "), Just("\""), Just("'"), Just("\\"), Just("://"),
                 Just("@"), Just("%3A%2F%2F"), Just("@tcp("), Just("bearer "), Just("--"), Just("é"), Just("\n"), Just(" "),
-                Just("["), Just("-----BEGIN"), Just("PRIVATE KEY-----"), Just("/"), Just("<"), Just(">"), Just("&"),
+                Just("["), Just("-----BEGIN"), Just("\u{3000}"), Just("mysql"), Just("-p"), Just("redis-cli"), Just("-a"),
+                Just(":\n"), Just("\\n"), Just("REDIS_PASS"), Just("|"), Just("- "), Just(","), Just("-----"), Just("PRIVATE KEY-----"), Just("/"), Just("<"), Just(">"), Just("&"),
             ],
             0..30,
         )

@@ -15,6 +15,7 @@ const SECRETS: &[&str] = &[
     "authorization",
     "cookie",
     "sessionid",
+    "cliauth",
     "apikey",
     "accesskey",
     "accesskeyid",
@@ -112,6 +113,15 @@ const EVERYDAY: &[&str] = &[
     "yes",
 ];
 
+/// Tags of images that are called like a secret.
+const TAGS: &[&str] = &[
+    "alpine", "canary", "dev", "edge", "latest", "lts", "main", "master", "nightly", "slim",
+    "stable", "staging", "test",
+];
+
+/// The last words of variables that hold secrets. `KEY` is here and not in [`SECRETS`]: a variable is named for one value.
+const IN_VARIABLES: &[&str] = &["PASS", "PWD", "KEY", "TOKEN", "SECRET"];
+
 /// The longest name whose beginning matters.
 const LONGEST_NAME: usize = 64;
 
@@ -158,11 +168,49 @@ pub(super) fn is_own_word(word: &str) -> bool {
     SECRETS_IF_SET.contains(&last.to_ascii_lowercase().as_str()) || word.ends_with("Pass")
 }
 
-/// `password:hunter2` is a secret; `token:1.2` and `token:latest` are names with a version.
+/// `password:hunter2` is a secret; `token:1.2` and `token:latest` are names with a version, `token:12:5` is a place in a text.
 pub(super) fn is_set_by_tight_colon(name: &str, value: &str) -> bool {
-    let is_version = value.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
-    let is_mixed = value.bytes().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
-    name.contains("pass") || name.contains("pwd") || (!is_version && is_mixed && value.len() >= 8)
+    if name.contains("pass") || name.contains("pwd") {
+        return true;
+    }
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_place = value.split(':').all(|part| is_digits(part) && part.len() < 4);
+    let number = value.strip_prefix('v').unwrap_or(value).split(['-', '+']).next().unwrap_or("");
+    let is_version = number.contains('.') && number.split('.').all(is_digits);
+    let tag = value.split(['-', ':', ',', ')']).next().unwrap_or_default();
+    !(is_place || is_version || TAGS.contains(&tag) || value.starts_with("//"))
+}
+
+/// A program that is given a password by a short flag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Client {
+    /// `-phunter2`, and what its users write by mistake.
+    Mysql,
+    /// `-p hunter2` and `-phunter2`.
+    Sshpass,
+    /// `-a hunter2`.
+    Redis,
+}
+
+impl Client {
+    pub(super) fn flag(self) -> &'static str {
+        match self {
+            Self::Mysql | Self::Sshpass => "-p",
+            Self::Redis => "-a",
+        }
+    }
+}
+
+/// Which client a word names; inside `None` where it names a program whose `-p` is a port.
+pub(super) fn client(word: &str) -> Option<Option<Client>> {
+    match word {
+        "mysql" | "mysqladmin" | "mysqldump" | "mysqlshow" | "mysqlcheck" | "mysqlimport"
+        | "mariadb" | "mariadb-admin" | "mariadb-dump" => Some(Some(Client::Mysql)),
+        "sshpass" => Some(Some(Client::Sshpass)),
+        "redis-cli" | "valkey-cli" => Some(Some(Client::Redis)),
+        "ssh" | "scp" | "sftp" | "mkdir" | "docker" => Some(None),
+        _ => None,
+    }
 }
 
 /// Whether a value can be a secret, and does not just say how things are.
@@ -177,6 +225,16 @@ pub(super) fn is_worth_hiding(value: &str) -> bool {
 /// Whether the value of this name is a secret, whatever sets it.
 pub(super) fn is_secret(name: &str) -> bool {
     ends_with_any(name, SECRETS)
+}
+
+/// Whether this is a variable for a secret, as the environment has them: `REDIS_PASS`, `STRIPE_KEY`, `PGPASS`.
+pub(super) fn is_secret_variable(word: &str) -> bool {
+    let is_variable =
+        word.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+    let last = word.rsplit_once('_').map(|(_, last)| last);
+    is_variable
+        && (last.is_some_and(|last| IN_VARIABLES.contains(&last))
+            || (word.ends_with("PASS") && !["PASS", "BYPASS", "COMPASS"].contains(&word)))
 }
 
 /// Whether the value of this name may be one behind `=`.

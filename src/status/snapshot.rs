@@ -149,7 +149,9 @@ impl Snapshot {
             problems.push("much fails at once: restarts are held back on this host".to_owned());
         }
         if view.hold_file {
-            problems.push("the `hold` file exists: nothing is acted on".to_owned());
+            problems.push(
+                "the `hold` file exists, or can't be looked for: nothing is acted on".to_owned(),
+            );
         }
         let replicas = view.replicas.iter().map(|replica| ReplicaStatus {
             service: replica.service.to_string(),

@@ -9,7 +9,7 @@ use defib::{
         moment::{AwakeMs, BootId, Moment, WallMs},
         name::{HostName, IncidentId, MessageId, ServiceName, SinkName},
     },
-    notify::{config::Surroundings, http::HttpClient},
+    notify::{config::Surroundings, http::HttpClient, terminal::Terminal},
 };
 use jiff::tz::TimeZone;
 use std::{sync::Arc, time::Duration};
@@ -253,6 +253,6 @@ pub(crate) fn surroundings() -> Surroundings {
         clock: Arc::new(SteppingClock::default()),
         tz: berlin(),
         http: HttpClient::new(None).unwrap(),
-        terminal: Arc::new(|| Box::new(std::io::sink())),
+        terminal: Terminal::opened_by(|| Box::new(std::io::sink())),
     }
 }

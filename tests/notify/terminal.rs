@@ -3,7 +3,11 @@
 use crate::samples::{berlin, hurried, notice, order, page};
 use defib::{
     domain::observation::DeliveryOutcome,
-    notify::{plain::Style, port::Sink, terminal::TerminalSink},
+    notify::{
+        plain::Style,
+        port::Sink,
+        terminal::{Terminal, TerminalSink},
+    },
 };
 use std::{
     io::{self, Write},
@@ -38,6 +42,12 @@ impl Write for Screen {
     }
 }
 
+/// A terminal that is opened once.
+fn terminal(screen: impl Write + Send + 'static) -> Terminal {
+    let screen = Mutex::new(Some(screen));
+    Terminal::opened_by(move || Box::new(screen.lock().unwrap().take().expect("opened once")))
+}
+
 fn text(shown: &Mutex<Vec<u8>>) -> String {
     String::from_utf8(shown.lock().unwrap().clone()).unwrap()
 }
@@ -46,7 +56,7 @@ fn text(shown: &Mutex<Vec<u8>>) -> String {
 async fn a_message_is_delivered_once_it_stands_there() {
     let shown = Arc::new(Mutex::new(vec![]));
     let screen = Screen { shown: shown.clone(), entered: None, door: None };
-    let sink = TerminalSink::start(Box::new(screen), Style::Plain, berlin()).unwrap();
+    let sink = TerminalSink::on(&terminal(screen), Style::Plain, berlin()).unwrap();
     assert_eq!(sink.deliver(order(notice(), 1)).await, DeliveryOutcome::Delivered);
     assert!(text(&shown).starts_with("NOTICE: account-server is unhealthy"));
     assert_eq!(sink.deliver(order(page(), 1)).await, DeliveryOutcome::Delivered);
@@ -58,7 +68,7 @@ async fn a_terminal_that_stands_still_costs_an_attempt_its_deadline_and_no_more(
     let shown = Arc::new(Mutex::new(vec![]));
     let ((entered, has_entered), (open, door)) = (channel(), channel());
     let screen = Screen { shown: shown.clone(), entered: Some(entered), door: Some(door) };
-    let sink = TerminalSink::start(Box::new(screen), Style::Plain, berlin()).unwrap();
+    let sink = TerminalSink::on(&terminal(screen), Style::Plain, berlin()).unwrap();
     let soon = Duration::from_millis(50);
     let first = sink.deliver(hurried(notice(), soon)).await;
     assert!(matches!(first, DeliveryOutcome::Unknown(_)), "{first:?}");
@@ -85,6 +95,19 @@ async fn a_terminal_that_stands_still_costs_an_attempt_its_deadline_and_no_more(
     assert_eq!(text(&shown).matches("PAGE:").count(), 0);
 }
 
+#[tokio::test]
+async fn sinks_of_a_config_that_is_read_again_have_the_same_writer() {
+    let shown = Arc::new(Mutex::new(vec![]));
+    let screen = Screen { shown: shown.clone(), entered: None, door: None };
+    // It can't be opened twice.
+    let terminal = terminal(screen);
+    for _ in 0..3 {
+        let sink = TerminalSink::on(&terminal, Style::Plain, berlin()).unwrap();
+        assert_eq!(sink.deliver(order(notice(), 1)).await, DeliveryOutcome::Delivered);
+    }
+    assert_eq!(text(&shown).matches("NOTICE:").count(), 3);
+}
+
 struct Closed;
 
 impl Write for Closed {
@@ -99,7 +122,7 @@ impl Write for Closed {
 
 #[tokio::test]
 async fn a_closed_terminal_is_broken() {
-    let sink = TerminalSink::start(Box::new(Closed), Style::Plain, berlin()).unwrap();
+    let sink = TerminalSink::on(&terminal(Closed), Style::Plain, berlin()).unwrap();
     assert_eq!(
         sink.deliver(order(page(), 1)).await,
         DeliveryOutcome::NotSent("the terminal cannot be written to: broken pipe".to_owned())

@@ -16,7 +16,7 @@ use crate::{
         policy::Policy,
     },
     evidence::port::EvidenceReader,
-    notify::{self, config::Surroundings, http::HttpClient, port::Sink},
+    notify::{self, config::Surroundings, http::HttpClient, port::Sink, terminal::Terminal},
     probe::{http::HttpProber, scheduler::POOL},
     resolve::Resolver,
     store::{
@@ -26,13 +26,7 @@ use crate::{
     tasks::{self, Tasks},
 };
 use std::{
-    collections::BTreeMap,
-    error::Error,
-    fmt,
-    io::{self, Write},
-    net::SocketAddr,
-    path::Path,
-    sync::Arc,
+    collections::BTreeMap, error::Error, fmt, io, net::SocketAddr, path::Path, sync::Arc,
     time::Duration,
 };
 use tokio::{
@@ -184,7 +178,7 @@ fn meaning(
         tz: jiff::tz::TimeZone::system(),
         http: HttpClient::new(Some(notify::dns::sinks_resolver(resolver)))
             .map_err(|error| wrong(error.to_string()))?,
-        terminal: Arc::new(|| Box::new(io::sink()) as Box<dyn Write + Send>),
+        terminal: Terminal::opened_by(|| Box::new(io::sink())),
     };
     let mut sinks = Sinks::new();
     for named in loaded.config.sinks {

@@ -48,6 +48,9 @@ pub(super) fn read(
     read.into_iter().unzip()
 }
 
+/// What a sink is defined as before its secrets were read ([`crate::notify::readiness`]), which no file tells.
+const NOT_LOOKED_AT: u64 = 0;
+
 /// Where messages go without any sink in the file, or without a file.
 pub(super) fn terminal() -> (SinkPolicy, NamedSink) {
     let name = SinkName::new("terminal");
@@ -55,7 +58,7 @@ pub(super) fn terminal() -> (SinkPolicy, NamedSink) {
         name: name.clone(),
         severities: Vec::new(),
         deadline: TIMEOUT,
-        definition: TERMINAL.definition(),
+        definition: NOT_LOOKED_AT,
         lacks: None,
     };
     (policy, NamedSink { name, config: TERMINAL })
@@ -73,7 +76,7 @@ fn one(raw: &RawSink<'_>, problems: &mut Problems) -> Option<(SinkPolicy, NamedS
         name: name.clone(),
         severities,
         deadline,
-        definition: config.definition(),
+        definition: NOT_LOOKED_AT,
         lacks: None,
     };
     fits.then_some((policy, NamedSink { name, config }))
