@@ -65,7 +65,14 @@ impl Domain {
         for record in records {
             match record {
                 Record::Host(host) => domain.restore_host(*host),
-                Record::Replica(replica) => replicas.push(replica.into_kept(&domain.boot_id, now)),
+                Record::Replica(replica) => {
+                    let same_boot = replica.boot_id == domain.boot_id;
+                    let mut kept = replica.into_kept(&domain.boot_id, now);
+                    if !same_boot {
+                        kept.forget_own_stop();
+                    }
+                    replicas.push(kept);
+                }
                 Record::Incident(incident) => {
                     let incident = incident.into_kept(&domain.boot_id, now);
                     domain.incidents.insert(incident.key.clone(), incident);

@@ -53,6 +53,16 @@ pub struct ReplicaRecord {
     pub absent_since: Option<Moment>,
 }
 
+impl ReplicaRecord {
+    /// The host has booted: it ended whatever ran, so nothing proves any more that a stop of ours did (S1).
+    pub(crate) fn forget_own_stop(&mut self) {
+        self.own_stop = None;
+        if let Some(attempt) = &mut self.attempt {
+            attempt.intent_at = None;
+        }
+    }
+}
+
 /// One replica.
 #[derive(Clone, Debug)]
 pub(crate) struct Replica {
