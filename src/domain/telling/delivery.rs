@@ -67,11 +67,8 @@ pub struct Row {
     pub told: Option<Story>,
     /// What is to be told next.
     pub outgoing: Option<Outgoing>,
-    /// The story that the sink will never take, in any form.
-    pub rejected: Option<Story>,
-    /// What it said to that.
-    #[serde(default)]
-    pub refusal: Option<String>,
+    /// What the sink will never take, in any form.
+    pub rejected: Option<Rejected>,
 }
 
 /// A message that the sink has not confirmed.
@@ -106,6 +103,17 @@ pub struct Refused {
     pub times: u32,
 }
 
+/// That a message was given up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rejected {
+    /// The story that it told.
+    pub story: Story,
+    /// Since when it was refused.
+    pub since: Moment,
+    /// What the sink said to it.
+    pub why: String,
+}
+
 /// Why the last attempt at a sink did not arrive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failing {
@@ -138,6 +146,8 @@ pub(crate) struct Sink {
     in_flight: Option<InFlight>,
     paused_until: Option<AwakeMs>,
     pub(crate) failing: Option<Failing>,
+    /// Since when it is owed something without a break.
+    owing_since: Option<Moment>,
     /// Since our start.
     has_answered: bool,
     /// As what it was defined when it last confirmed a message. What it confirmed before its address or a secret changed
@@ -174,6 +184,7 @@ impl Sink {
             in_flight: None,
             paused_until: None,
             failing: None,
+            owing_since: None,
             has_answered: false,
             proven_as: None,
         }
@@ -194,7 +205,6 @@ impl Sink {
             self.failing = None;
             for row in self.rows.values_mut() {
                 row.rejected = None;
-                row.refusal = None;
                 if let Some(outgoing) = &mut row.outgoing {
                     outgoing.minimal = false;
                     outgoing.refused = None;
@@ -210,10 +220,11 @@ impl Sink {
 
     /// What it said to messages that it will never take.
     pub(crate) fn undeliverable(&self) -> impl Iterator<Item = &str> {
-        self.rows
-            .values()
-            .filter(|row| row.rejected.is_some())
-            .map(|row| row.refusal.as_deref().unwrap_or("it refuses this message"))
+        self.given_up().map(|rejected| rejected.why.as_str())
+    }
+
+    fn given_up(&self) -> impl Iterator<Item = &Rejected> {
+        self.rows.values().filter_map(|row| row.rejected.as_ref())
     }
 
     /// Whether the next message would arrive, as far as is known. That an attempt got no answer says nothing any more once
@@ -242,13 +253,15 @@ impl Sink {
         } else {
             format!("{waiting} messages wait")
         };
-        if let Some(failing) = self.failing.as_ref().filter(|_| waiting > 0) {
+        if let (Some(failing), Some(owing_since)) = (&self.failing, self.owing_since) {
+            // How it was while nothing was owed says nothing of what waits now: that has its own time to arrive.
+            let since = [failing.since, owing_since].into_iter().max_by_key(|since| since.awake)?;
             let after = match failing.cause {
                 Cause::Refuses | Cause::Unready => TELL_OF_REFUSING_AFTER,
                 Cause::Silent | Cause::Pauses => TELL_OF_SILENCE_AFTER,
             };
             let line = format!("{}: {}; {owes}", self.policy.name, failing.why);
-            return Some((failing.since.awake + after, failing.since, line));
+            return Some((since.awake + after, since, line));
         }
         let refused = |row: &Row| {
             row.outgoing
@@ -261,9 +274,10 @@ impl Sink {
             let line = format!("{}: it refuses a message that it is owed", self.policy.name);
             return Some((since.awake + TELL_OF_REFUSING_AFTER, since, line));
         }
-        let why = self.undeliverable().next()?;
-        let line = format!("{}: it was not told, and will not be: {why}", self.policy.name);
-        Some((AwakeMs(0), Moment::default(), line))
+        let rejected = self.given_up().min_by_key(|rejected| rejected.since.awake)?;
+        let (name, why) = (&self.policy.name, &rejected.why);
+        let line = format!("{name}: it was not told, and will not be: {why}");
+        Some((rejected.since.awake + TELL_OF_REFUSING_AFTER, rejected.since, line))
     }
 
     /// When the next attempt is, where one is owed; a moment that has passed: it is under way.
@@ -320,7 +334,9 @@ impl Sink {
             | IncidentKind::Ambiguous
             | IncidentKind::MemoryLost => row.told.is_none() && !self.takes(incident.story.level),
         };
-        if unwanted || row.rejected == Some(incident.story) {
+        if unwanted
+            || row.rejected.as_ref().is_some_and(|rejected| rejected.story == incident.story)
+        {
             return None;
         }
         owed(row.told, incident.story)
@@ -353,7 +369,6 @@ impl Sink {
                 row.told = Some(known_after(outgoing.message.kind, outgoing.story));
                 row.outgoing = None;
                 row.rejected = None;
-                row.refusal = None;
                 self.proven_as = Some(flight.definition);
             }
             // It went where the sink no longer goes: the next attempt is made at once.
@@ -384,8 +399,8 @@ impl Sink {
                 let refused = outgoing.refused.get_or_insert(Refused { since: now, times: 0 });
                 refused.times = refused.times.saturating_add(1);
                 if now.awake.since(refused.since.awake) >= REFUSED_FOR {
-                    row.rejected = Some(outgoing.story);
-                    row.refusal = Some(why.clone());
+                    let (story, since) = (outgoing.story, refused.since);
+                    row.rejected = Some(Rejected { story, since, why: why.clone() });
                     row.outgoing = None;
                 } else {
                     outgoing.not_before = now.awake + refused_wait(refused.times);
@@ -467,8 +482,23 @@ impl Sink {
             });
             next.push(Next::Record(key.clone()));
         }
+        self.note_owing(now);
         self.send_next(now, fate, &mut next);
         next
+    }
+
+    /// Whoever was silent, or asked to be left alone, when it was last owed something may have been well for days since.
+    fn note_owing(&mut self, now: Moment) {
+        if self.waiting() == 0 {
+            self.owing_since = None;
+        } else if self.owing_since.is_none() {
+            self.owing_since = Some(now);
+            let rests = self.paused_until.is_some_and(|until| until > now.awake);
+            self.failing.take_if(|failing| match failing.cause {
+                Cause::Silent | Cause::Pauses => !rests,
+                Cause::Refuses | Cause::Unready => false,
+            });
+        }
     }
 
     fn send_next(&mut self, now: Moment, fate: impl Fn(Seq) -> Fate, next: &mut Vec<Next>) {
