@@ -281,17 +281,18 @@ impl Domain {
         let is_open =
             self.incidents.get(&key).is_some_and(|incident| incident.story.stage == Stage::Failing);
         let matters: Vec<_> = self.sinks.values().filter_map(Sink::tell_of).collect();
-        let next = matters.iter().map(|(due, ..)| *due).filter(|due| *due > now.awake).min();
-        let due: Vec<_> = matters.iter().filter(|(due, ..)| is_open || *due <= now.awake).collect();
-        let Some((_, since, _)) = due.iter().min_by_key(|(_, since, _)| since.awake) else {
+        let next = matters.iter().map(|matter| matter.due).filter(|due| *due > now.awake).min();
+        let due: Vec<_> =
+            matters.iter().filter(|matter| is_open || matter.due <= now.awake).collect();
+        let Some(since) = due.iter().map(|matter| matter.since).min_by_key(|since| since.awake)
+        else {
             self.set_picture(key, None);
             return next;
         };
         let pages_arrive = self.sinks.values().any(|sink| sink.takes_pages() && sink.is_working());
         let level = if pages_arrive { Severity::Ticket } else { Severity::Page };
-        let lines = due.iter().map(|(.., line)| line.clone()).collect();
-        let content = wording::sink_failing(lines, pages_arrive);
-        self.set_picture(key, Some(Picture::failing(*since, Some(level), content)));
+        let content = wording::sink_failing(&due, pages_arrive);
+        self.set_picture(key, Some(Picture::failing(since, Some(level), content)));
         next
     }
 

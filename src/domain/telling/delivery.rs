@@ -14,7 +14,7 @@ use crate::domain::{
     durability::{COMMIT_WITHIN, Fate},
     message::{IncidentKind, Message, Severity},
     moment::{AwakeMs, Moment, millis},
-    name::{IncidentId, MessageId, Seq},
+    name::{IncidentId, MessageId, Seq, SinkName},
     observation::DeliveryOutcome,
     policy::SinkPolicy,
 };
@@ -138,6 +138,19 @@ pub(crate) enum Cause {
     Pauses,
 }
 
+/// That nothing arrives at a sink, as others hear of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Matter {
+    /// At which sink.
+    pub(crate) sink: SinkName,
+    /// When it is told.
+    pub(crate) due: AwakeMs,
+    pub(crate) since: Moment,
+    pub(crate) why: String,
+    /// `None`: a message was given up.
+    pub(crate) cause: Option<Cause>,
+}
+
 /// One sink.
 #[derive(Clone, Debug)]
 pub(crate) struct Sink {
@@ -195,11 +208,9 @@ impl Sink {
     pub(crate) fn adopt(&mut self, policy: SinkPolicy) {
         let is_another = self.policy.definition != policy.definition;
         self.policy = policy;
-        if self.failing.is_some() || is_another {
-            self.paused_until = None;
-            for outgoing in self.rows.values_mut().filter_map(|row| row.outgoing.as_mut()) {
-                outgoing.not_before = AwakeMs(0);
-            }
+        self.paused_until = None;
+        for outgoing in self.rows.values_mut().filter_map(|row| row.outgoing.as_mut()) {
+            outgoing.not_before = AwakeMs(0);
         }
         if is_another {
             self.failing = None;
@@ -245,8 +256,9 @@ impl Sink {
         !self.has_answered && self.waiting() > 0
     }
 
-    /// When others hear that nothing arrives here, and why; `None`: there is nothing to tell.
-    pub(crate) fn tell_of(&self) -> Option<(AwakeMs, Moment, String)> {
+    /// What others hear of it, and when; `None`: there is nothing to tell.
+    pub(crate) fn tell_of(&self) -> Option<Matter> {
+        let sink = self.policy.name.clone();
         let waiting = self.waiting();
         let owes = if waiting == 1 {
             "1 message waits".to_owned()
@@ -260,8 +272,8 @@ impl Sink {
                 Cause::Refuses | Cause::Unready => TELL_OF_REFUSING_AFTER,
                 Cause::Silent | Cause::Pauses => TELL_OF_SILENCE_AFTER,
             };
-            let line = format!("{}: {}; {owes}", self.policy.name, failing.why);
-            return Some((since.awake + after, since, line));
+            let (due, why) = (since.awake + after, format!("{}; {owes}", failing.why));
+            return Some(Matter { sink, due, since, why, cause: Some(failing.cause) });
         }
         let refused = |row: &Row| {
             row.outgoing
@@ -271,13 +283,15 @@ impl Sink {
         };
         if let Some(since) = self.rows.values().filter_map(refused).min_by_key(|since| since.awake)
         {
-            let line = format!("{}: it refuses a message that it is owed", self.policy.name);
-            return Some((since.awake + TELL_OF_REFUSING_AFTER, since, line));
+            let due = since.awake + TELL_OF_REFUSING_AFTER;
+            let why = "it refuses a message that it is owed".to_owned();
+            return Some(Matter { sink, due, since, why, cause: Some(Cause::Refuses) });
         }
         let rejected = self.given_up().min_by_key(|rejected| rejected.since.awake)?;
-        let (name, why) = (&self.policy.name, &rejected.why);
-        let line = format!("{name}: it was not told, and will not be: {why}");
-        Some((rejected.since.awake + TELL_OF_REFUSING_AFTER, rejected.since, line))
+        let (since, why) = (rejected.since, &rejected.why);
+        let why = format!("it was not told, and will not be: {why}");
+        let due = since.awake + TELL_OF_REFUSING_AFTER;
+        Some(Matter { sink, due, since, why, cause: None })
     }
 
     /// When the next attempt is, where one is owed; a moment that has passed: it is under way.
