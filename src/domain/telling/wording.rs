@@ -3,8 +3,8 @@
 //! it.
 
 use super::{
-    delivery::{Cause, Matter},
     incident::Content,
+    sink::{Cause, Matter},
 };
 use crate::domain::{
     acting::{
