@@ -44,7 +44,7 @@ use policy::Policy;
 use record::{Decision, DecisionRecord, Record};
 use service::Service;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use telling::{IncidentKey, delivery::Sink, incident::Incident};
+use telling::{IncidentKey, incident::Incident, sink::Sink};
 use watching::{looking::Looking, replica::Replica};
 
 /// A step thinks at most so often: far more than any real step needs. Reaching it would be a loop between machines, which

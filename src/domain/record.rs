@@ -277,5 +277,8 @@ impl Rebase for DeliveryRecord {
                 map(&mut refused.since);
             }
         }
+        if let Some(rejected) = &mut self.row.rejected {
+            map(&mut rejected.since);
+        }
     }
 }

@@ -11,10 +11,7 @@ use super::{
     observe::stand_in_name,
     policy::{Place, Policy, ProbeSpec, ServicePolicy},
     record::{Decision, HostRecord, Record, RecordKey, rebase_moment},
-    telling::{
-        IncidentKey,
-        delivery::{Row, Sink},
-    },
+    telling::{IncidentKey, delivery::Row, sink::Sink},
     watching::{
         lifecycle::Lifecycle,
         looking::Looking,

@@ -6,14 +6,15 @@ use super::{
     effect::{Effect, SendOrder},
     host::host_key,
     message::{IncidentKind, Message, MessageKind, Severity},
-    moment::AwakeMs,
+    moment::{AwakeMs, BootId},
     name::{IncidentId, MessageId, ServiceName, SinkName},
     observation::DeliveryOutcome,
     record::{Decision, DeliveryRecord, OnBoot, Record, RecordKey, SinkRecord},
     telling::{
         IncidentKey,
-        delivery::{Cause, Next, Sink},
+        delivery::{Next, Row},
         incident::{Incident, Picture},
+        sink::{Cause, Sink},
         story::{Stage, Story},
         wording,
     },
@@ -164,13 +165,7 @@ impl Domain {
             match step {
                 Next::Record(key) => {
                     if let Some(row) = sink.rows.get(&key) {
-                        let record = DeliveryRecord {
-                            sink: name.clone(),
-                            incident: key.clone(),
-                            row: row.clone(),
-                        };
-                        let kept = OnBoot { boot_id: self.boot_id.clone(), kept: record };
-                        self.records.push(Record::Delivery(Box::new(kept)));
+                        self.records.push(record_of(&self.boot_id, name, &key, row));
                     }
                 }
                 Next::WaitForCommit => self.agenda.wait_for_commit(Owner::Sink(name.clone())),
@@ -205,48 +200,32 @@ impl Domain {
         };
         let was_proven = sink.proven_as;
         let was_failing = needs_mending(sink);
-        let kind_of = |sink: &Sink, key: &IncidentKey| {
-            sink.rows
-                .get(key)
-                .and_then(|row| row.outgoing.as_ref())
-                .map(|outgoing| (outgoing.message.kind, outgoing.message.incident))
-        };
-        let sent = sink.rows.keys().find_map(|key| {
-            kind_of(sink, key).filter(|_| {
-                sink.rows
-                    .get(key)
-                    .and_then(|row| row.outgoing.as_ref())
-                    .is_some_and(|outgoing| outgoing.message.id == message)
-            })
-        });
-        let Some(key) = sink.answered(message, attempt, outcome.clone(), now) else {
+        let Some(heard) = sink.answered(message, attempt, outcome.clone(), now) else {
             return;
         };
         let proven = sink.proven_as;
         let is_failing = needs_mending(sink);
         let again = sink.next_attempt(now.awake).map_or(0, |at| at.since(now.awake).as_secs());
-        let done_with = sink.rows.get(&key).is_some_and(|row| row.outgoing.is_none());
-        if let Some(row) = sink.rows.get(&key) {
-            let record =
-                DeliveryRecord { sink: name.clone(), incident: key.clone(), row: row.clone() };
-            let kept = OnBoot { boot_id: self.boot_id.clone(), kept: record };
-            self.records.push(Record::Delivery(Box::new(kept)));
+        if let Some(row) = sink.rows.get(&heard.key) {
+            self.records.push(record_of(&self.boot_id, name, &heard.key, row));
         }
         if proven != was_proven {
             self.record_sink(name);
         }
-        if let (true, Some((kind, incident))) = (done_with, sent) {
+        if heard.is_done_with {
             let decision = match outcome {
                 DeliveryOutcome::Rejected(why) => {
-                    Decision::Undeliverable(name.clone(), incident, why)
+                    Decision::Undeliverable(name.clone(), heard.incident, why)
                 }
                 DeliveryOutcome::Delivered
                 | DeliveryOutcome::Unknown(_)
                 | DeliveryOutcome::Paused { .. }
                 | DeliveryOutcome::Broken(_)
-                | DeliveryOutcome::NotSent(_) => Decision::Told(name.clone(), incident, kind),
+                | DeliveryOutcome::NotSent(_) => {
+                    Decision::Told(name.clone(), heard.incident, heard.kind)
+                }
             };
-            self.decide(key.service.as_ref(), None, decision);
+            self.decide(heard.key.service.as_ref(), None, decision);
         }
         // One line until the words change.
         match is_failing {
@@ -260,7 +239,7 @@ impl Domain {
         }
         self.agenda.touch(Owner::Host);
         self.agenda.touch(Owner::Sink(name.clone()));
-        self.agenda.touch(Owner::Incident(key));
+        self.agenda.touch(Owner::Incident(heard.key));
     }
 
     fn record_sink(&mut self, name: &SinkName) {
@@ -281,17 +260,18 @@ impl Domain {
         let is_open =
             self.incidents.get(&key).is_some_and(|incident| incident.story.stage == Stage::Failing);
         let matters: Vec<_> = self.sinks.values().filter_map(Sink::tell_of).collect();
-        let next = matters.iter().map(|(due, ..)| *due).filter(|due| *due > now.awake).min();
-        let due: Vec<_> = matters.iter().filter(|(due, ..)| is_open || *due <= now.awake).collect();
-        let Some((_, since, _)) = due.iter().min_by_key(|(_, since, _)| since.awake) else {
+        let next = matters.iter().map(|matter| matter.due).filter(|due| *due > now.awake).min();
+        let due: Vec<_> =
+            matters.iter().filter(|matter| is_open || matter.due <= now.awake).collect();
+        let Some(since) = due.iter().map(|matter| matter.since).min_by_key(|since| since.awake)
+        else {
             self.set_picture(key, None);
             return next;
         };
         let pages_arrive = self.sinks.values().any(|sink| sink.takes_pages() && sink.is_working());
         let level = if pages_arrive { Severity::Ticket } else { Severity::Page };
-        let lines = due.iter().map(|(.., line)| line.clone()).collect();
-        let content = wording::sink_failing(lines, pages_arrive);
-        self.set_picture(key, Some(Picture::failing(*since, Some(level), content)));
+        let content = wording::sink_failing(&due, pages_arrive);
+        self.set_picture(key, Some(Picture::failing(since, Some(level), content)));
         next
     }
 
@@ -303,13 +283,15 @@ impl Domain {
         }
         for (name, sink) in &self.sinks {
             for (key, row) in &sink.rows {
-                let record =
-                    DeliveryRecord { sink: name.clone(), incident: key.clone(), row: row.clone() };
-                let kept = OnBoot { boot_id: self.boot_id.clone(), kept: record };
-                self.records.push(Record::Delivery(Box::new(kept)));
+                self.records.push(record_of(&self.boot_id, name, key, row));
             }
         }
     }
+}
+
+fn record_of(boot_id: &BootId, sink: &SinkName, incident: &IncidentKey, row: &Row) -> Record {
+    let kept = DeliveryRecord { sink: sink.clone(), incident: incident.clone(), row: row.clone() };
+    Record::Delivery(Box::new(OnBoot { boot_id: boot_id.clone(), kept }))
 }
 
 /// Why somebody has to mend it, where somebody has to.

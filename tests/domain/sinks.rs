@@ -324,6 +324,113 @@ fn a_sink_that_can_not_be_reached_is_told_of_after_ten_minutes() {
     assert_eq!(told, [("other", MessageKind::Opened, Severity::Ticket)], "pages arrive there");
 }
 
+/// After a relapse that a sink heard nothing of, and that is over: nothing is owed to it.
+fn silent_until_nothing_is_owed(outcome: DeliveryOutcome) -> Rig {
+    let mut policy = policy(vec![probed("web")]);
+    policy.sinks = vec![named("oncall", &[]), named("other", &[])];
+    let mut rig = started(policy);
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(4 * MINUTE));
+    let told = of_kind(&rig, IncidentKind::Unhealthy);
+    let recovered = ("oncall", MessageKind::Recovered, Severity::Notice);
+    assert!(told.contains(&recovered), "{told:?}");
+    answers(&mut rig, "oncall", std::iter::repeat_n(outcome, 1000));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(20));
+    assert_eq!(status(&rig).0.sinks[0].waiting, 1, "a reminder");
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(20 * MINUTE));
+    rig.sink.clear();
+    rig
+}
+
+#[test]
+fn how_a_sink_once_was_is_not_told_of_before_what_is_owed_now_was_tried() {
+    let silent = DeliveryOutcome::Unknown("no answer in time".to_owned());
+    for outcome in [silent, refused()] {
+        let mut rig = silent_until_nothing_is_owed(outcome.clone());
+        assert_eq!(status(&rig).0.sinks[0].waiting, 0);
+        rig.run(seconds(3 * 24 * HOUR));
+        let before = of_kind(&rig, IncidentKind::SinkFailing).len();
+        rig.behave("web", Behaviour::Hangs);
+        rig.run(seconds(5 * MINUTE));
+        let told = of_kind(&rig, IncidentKind::Unhealthy);
+        assert_eq!(told.last().map(|told| told.1), Some(MessageKind::Recovered));
+        let told = of_kind(&rig, IncidentKind::SinkFailing);
+        assert_eq!(told.len(), before, "{outcome:?}: {told:?}");
+    }
+}
+
+#[test]
+fn that_a_message_was_given_up_is_told_with_since_when_it_was_refused() {
+    let mut rig = started(watching(vec![named("oncall", &[]), named("other", &[])]));
+    answers(&mut rig, "oncall", std::iter::repeat_n(rejected(), 1000));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(90));
+    assert!(of_kind(&rig, IncidentKind::SinkFailing).is_empty(), "not for 90 s yet");
+    let refused_at = rig.observed.last().unwrap().0.wall.0;
+    // Nobody watches for a day, at the end of which it is given up.
+    rig.now += 25 * HOUR * 1000;
+    rig.crash();
+    rig.run(seconds(5 * MINUTE));
+    let mut latest = rig.sent.iter().rev().map(|(_, _, message)| message);
+    let message = latest.find(|message| message.incident_kind == IncidentKind::SinkFailing);
+    let message = message.expect("the other sink is told");
+    assert!(message.members[0].contains("it was not told, and will not be"), "{message:?}");
+    let since = message.since.0;
+    assert!((refused_at - 90_000..=refused_at).contains(&since), "{since} and {refused_at}");
+}
+
+#[test]
+fn others_are_told_when_what_waits_is_tried_again_and_it_is() {
+    let silent = DeliveryOutcome::Unknown("no answer in time".to_owned());
+    let busy = DeliveryOutcome::Paused { wait: Some(seconds(45)), reason: "429".to_owned() };
+    let hourly = "after 1, 5 and 15 minutes, then hourly";
+    for (outcome, when, at_most) in [
+        (refused(), hourly, 3600),
+        (rejected(), hourly, 3600),
+        (unready(), "each minute", MINUTE),
+        (silent, "with waits that grow to 5 minutes", 5 * MINUTE),
+        (busy, "when the time is over for which it asks to be left alone", 45),
+    ] {
+        let mut rig = started(watching(vec![named("oncall", &[]), named("other", &[])]));
+        answers(&mut rig, "oncall", std::iter::repeat_n(outcome, 2000));
+        rig.behave("web", Behaviour::Hangs);
+        rig.run(seconds(4 * HOUR));
+        let told = |(_, _, message): &&(_, _, defib::domain::message::Message)| {
+            message.incident_kind == IncidentKind::SinkFailing
+        };
+        let message = &rig.sent.iter().find(told).expect("the other sink is told").2;
+        let done = format!("oncall: what it is owed is kept, and tried again {when}");
+        assert_eq!(message.done, [done]);
+        let after = attempts(&rig, "oncall");
+        let longest = after.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
+        assert!((at_most / 2..=at_most + 1).contains(&longest), "{when}: {longest} s");
+        let steps = message.next_steps.join("\n");
+        assert!(steps.contains("$ sudo pkill -HUP -f '^[^ ]*defib run'"), "{steps}");
+    }
+}
+
+#[test]
+fn a_config_that_is_read_again_has_what_was_refused_tried_at_once() {
+    let named_web = |name| ServicePolicy { restart: RestartMode::Never, ..probed(name) };
+    let mut policy = policy(vec![named_web("web"), named_web("api")]);
+    policy.sinks = vec![named("oncall", &[])];
+    let mut rig = started(policy.clone());
+    rig.add("api");
+    rig.run(seconds(90));
+    answers(&mut rig, "oncall", std::iter::repeat_n(rejected(), 3));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(2 * MINUTE));
+    // That it takes another message meanwhile says nothing of the one that it refuses.
+    rig.behave("api", Behaviour::Hangs);
+    rig.run(seconds(MINUTE));
+    assert_eq!(of_kind(&rig, IncidentKind::Unhealthy).len(), 1);
+    rig.reload(policy);
+    rig.run(seconds(1));
+    assert_eq!(of_kind(&rig, IncidentKind::Unhealthy).len(), 2);
+}
+
 #[test]
 fn what_an_incident_is_called_and_how_far_it_is_agree_in_every_moment() {
     let mut policy = policy(vec![probed("web")]);

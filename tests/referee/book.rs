@@ -12,7 +12,7 @@ use defib::domain::{
     name::{HostName, IncidentId, MessageId, ServiceName},
     observation::{ActOutcome, ContainerState, DeliveryOutcome, HealthStatus, Phase, ProbeOutcome},
 };
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 pub const SECOND: Ms = 1_000;
 pub const MINUTE: Ms = 60_000;
@@ -84,6 +84,7 @@ impl Book {
             rules: Rules {
                 wall_began: 0,
                 sinks: vec!["a".to_owned(), "b".to_owned()],
+                choosy: BTreeMap::new(),
                 services,
                 max_concurrent: 4,
                 host_budget: (6, 30 * MINUTE),

@@ -17,4 +17,5 @@ mod book;
 mod ending;
 mod operator;
 mod safety;
+mod sinks;
 mod telling;

@@ -6,13 +6,13 @@
 
 use defib::domain::{
     effect::Primitive,
-    message::Message,
+    message::{Message, Severity},
     observation::{
         ActOutcome, ContainerState, DeliveryOutcome, EventAction, HealthResult, HealthStatus,
         LookFailure, ProbeOutcome,
     },
 };
-use std::{fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 /// Milliseconds of the run.
 pub type Ms = u64;
@@ -183,6 +183,8 @@ pub struct Rules {
     pub wall_began: i64,
     /// Every sink.
     pub sinks: Vec<String>,
+    /// Those that do not take all severities, and which they take.
+    pub choosy: BTreeMap<String, Vec<Severity>>,
     /// Every service, the unlisted containers' included.
     pub services: Vec<ServiceRule>,
     /// Replicas acted on or unverified at the same time (S3).
@@ -283,6 +285,11 @@ pub struct ProbeRule {
 }
 
 impl Rules {
+    /// Whether a sink takes messages of this severity.
+    pub fn takes(&self, sink: &str, severity: Severity) -> bool {
+        self.choosy.get(sink).is_none_or(|taken| taken.contains(&severity))
+    }
+
     /// The service that a replica belongs to.
     pub fn service_of(&self, replica: &str) -> Option<&ServiceRule> {
         self.services.iter().find(|service| service.replicas.iter().any(|name| name == replica))

@@ -25,6 +25,9 @@ impl Reach {
                 self.one("threshold", "restart_after by time".to_owned());
             }
         }
+        if !account.rules.choosy.is_empty() {
+            self.one("sink", "one that takes no notices".to_owned());
+        }
         let mut opened = BTreeMap::new();
         for entry in &account.entries {
             if let Fact::SendBegun { sink, message, .. } = &entry.fact {

@@ -74,7 +74,7 @@ pub struct Stage {
     conditions: BTreeMap<String, Condition>,
     /// Which evidence there is of each replica: probes, and a healthcheck.
     evidence: BTreeMap<String, (bool, bool)>,
-    /// Sinks that were gone: tried again hourly, which is beyond the run.
+    /// Sinks that were gone, or refused: in the end they are tried again hourly, which is beyond the run.
     shunned: BTreeSet<&'static str>,
     /// When the engine is to come back after a boot.
     rebooted: bool,
@@ -270,7 +270,7 @@ impl Stage {
                 if let Some(slot) = self.sinks.get(sink) {
                     *slot.lock().unwrap_or_else(PoisonError::into_inner) = *mood;
                 }
-                if *mood == SinkMood::Broken {
+                if matches!(mood, SinkMood::Broken | SinkMood::Rejects) {
                     self.shunned.insert(sink);
                 }
                 self.recorder.note(Fact::SinkWeather {

@@ -1,4 +1,5 @@
-//! That a person hears of it: what each sink was told, what it is owed, and when the next attempt is.
+//! That a person hears of it: what each sink was told, what it is owed, and when the next attempt is. How the sink itself is,
+//! is in `sink`.
 //!
 //! One row for each (sink, incident), in the same transaction as the incident (P1). A message keeps its ID, and so its
 //! idempotency key, over all attempts. One message is under way per sink, so that a slow sink delays only itself (P4) and
@@ -8,15 +9,15 @@
 
 use super::{
     incident::{Incident, IncidentKey},
+    sink::{Cause, Failing, Sink},
     story::{Stage, Story, known_after, owed},
 };
 use crate::domain::{
     durability::{COMMIT_WITHIN, Fate},
-    message::{IncidentKind, Message, Severity},
+    message::{IncidentKind, Message, MessageKind},
     moment::{AwakeMs, Moment, millis},
     name::{IncidentId, MessageId, Seq},
     observation::DeliveryOutcome,
-    policy::SinkPolicy,
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, time::Duration};
@@ -49,12 +50,6 @@ const UNREADY_RETRY: Duration = Duration::from_secs(60);
 /// takes its place, where the incident is still open.
 const REFUSED_FOR: Duration = Duration::from_secs(24 * 3600);
 
-/// So long after a sink began to refuse, others are told: its first retry has not helped then.
-pub(crate) const TELL_OF_REFUSING_AFTER: Duration = Duration::from_secs(90);
-
-/// So long after a sink could no longer be reached, others are told: networks and far ends restart within some minutes.
-pub(crate) const TELL_OF_SILENCE_AFTER: Duration = Duration::from_secs(10 * 60);
-
 /// An answer may come so much later than the attempt's deadline before it counts as unknown.
 const ANSWER_SLACK: Duration = Duration::from_secs(2);
 
@@ -67,11 +62,8 @@ pub struct Row {
     pub told: Option<Story>,
     /// What is to be told next.
     pub outgoing: Option<Outgoing>,
-    /// The story that the sink will never take, in any form.
-    pub rejected: Option<Story>,
-    /// What it said to that.
-    #[serde(default)]
-    pub refusal: Option<String>,
+    /// What the sink will never take, in any form.
+    pub rejected: Option<Rejected>,
 }
 
 /// A message that the sink has not confirmed.
@@ -106,47 +98,20 @@ pub struct Refused {
     pub times: u32,
 }
 
-/// Why the last attempt at a sink did not arrive.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Failing {
-    /// Since when nothing has arrived.
-    pub(crate) since: Moment,
-    pub(crate) cause: Cause,
-    pub(crate) why: String,
-    /// How often it has refused.
-    times: u32,
+/// That a message was given up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rejected {
+    /// The story that it told.
+    pub story: Story,
+    /// Since when it was refused.
+    pub since: Moment,
+    /// What the sink said to it.
+    pub why: String,
 }
 
-/// What kind of reason: whom it needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cause {
-    /// The far end takes nothing, or not this: somebody has to mend the sink.
-    Refuses,
-    /// This host lacks what it takes to send.
-    Unready,
-    /// No answer, or none that says what came of it.
-    Silent,
-    /// It asks to be left alone.
-    Pauses,
-}
-
-/// One sink.
+/// An attempt that has not been answered.
 #[derive(Clone, Debug)]
-pub(crate) struct Sink {
-    pub(crate) policy: SinkPolicy,
-    pub(crate) rows: BTreeMap<IncidentKey, Row>,
-    in_flight: Option<InFlight>,
-    paused_until: Option<AwakeMs>,
-    pub(crate) failing: Option<Failing>,
-    /// Since our start.
-    has_answered: bool,
-    /// As what it was defined when it last confirmed a message. What it confirmed before its address or a secret changed
-    /// says nothing about whether messages arrive now.
-    pub(crate) proven_as: Option<u64>,
-}
-
-#[derive(Clone, Debug)]
-struct InFlight {
+pub(super) struct InFlight {
     incident: IncidentKey,
     message: MessageId,
     attempt: u32,
@@ -166,130 +131,17 @@ pub(crate) enum Next {
     WaitForCommit,
 }
 
+/// Of what a sink has answered.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Heard {
+    pub(crate) key: IncidentKey,
+    pub(crate) incident: IncidentId,
+    pub(crate) kind: MessageKind,
+    /// It is told, or given up.
+    pub(crate) is_done_with: bool,
+}
+
 impl Sink {
-    pub(crate) fn new(policy: SinkPolicy) -> Self {
-        Self {
-            policy,
-            rows: BTreeMap::new(),
-            in_flight: None,
-            paused_until: None,
-            failing: None,
-            has_answered: false,
-            proven_as: None,
-        }
-    }
-
-    /// The config was read again. Whoever mended a broken sink need not wait for its next try; and one that goes elsewhere
-    /// now has nothing to do with how it was before.
-    pub(crate) fn adopt(&mut self, policy: SinkPolicy) {
-        let is_another = self.policy.definition != policy.definition;
-        self.policy = policy;
-        if self.failing.is_some() || is_another {
-            self.paused_until = None;
-            for outgoing in self.rows.values_mut().filter_map(|row| row.outgoing.as_mut()) {
-                outgoing.not_before = AwakeMs(0);
-            }
-        }
-        if is_another {
-            self.failing = None;
-            for row in self.rows.values_mut() {
-                row.rejected = None;
-                row.refusal = None;
-                if let Some(outgoing) = &mut row.outgoing {
-                    outgoing.minimal = false;
-                    outgoing.refused = None;
-                }
-            }
-        }
-    }
-
-    /// Messages that it has not confirmed.
-    pub(crate) fn waiting(&self) -> usize {
-        self.rows.values().filter(|row| row.outgoing.is_some()).count()
-    }
-
-    /// What it said to messages that it will never take.
-    pub(crate) fn undeliverable(&self) -> impl Iterator<Item = &str> {
-        self.rows
-            .values()
-            .filter(|row| row.rejected.is_some())
-            .map(|row| row.refusal.as_deref().unwrap_or("it refuses this message"))
-    }
-
-    /// Whether the next message would arrive, as far as is known. That an attempt got no answer says nothing any more once
-    /// nothing is owed.
-    pub(crate) fn is_working(&self) -> bool {
-        if self.policy.lacks.is_some() {
-            return false;
-        }
-        match self.failing.as_ref().map(|failing| failing.cause) {
-            None => true,
-            Some(Cause::Refuses | Cause::Unready) => false,
-            Some(Cause::Silent | Cause::Pauses) => self.waiting() == 0,
-        }
-    }
-
-    /// What it is like is not known: it is owed something, and has not answered since our start.
-    pub(crate) fn is_unheard(&self) -> bool {
-        !self.has_answered && self.waiting() > 0
-    }
-
-    /// When others hear that nothing arrives here, and why; `None`: there is nothing to tell.
-    pub(crate) fn tell_of(&self) -> Option<(AwakeMs, Moment, String)> {
-        let waiting = self.waiting();
-        let owes = if waiting == 1 {
-            "1 message waits".to_owned()
-        } else {
-            format!("{waiting} messages wait")
-        };
-        if let Some(failing) = self.failing.as_ref().filter(|_| waiting > 0) {
-            let after = match failing.cause {
-                Cause::Refuses | Cause::Unready => TELL_OF_REFUSING_AFTER,
-                Cause::Silent | Cause::Pauses => TELL_OF_SILENCE_AFTER,
-            };
-            let line = format!("{}: {}; {owes}", self.policy.name, failing.why);
-            return Some((failing.since.awake + after, failing.since, line));
-        }
-        let refused = |row: &Row| {
-            row.outgoing
-                .as_ref()
-                .and_then(|outgoing| outgoing.refused.as_ref())
-                .map(|refused| refused.since)
-        };
-        if let Some(since) = self.rows.values().filter_map(refused).min_by_key(|since| since.awake)
-        {
-            let line = format!("{}: it refuses a message that it is owed", self.policy.name);
-            return Some((since.awake + TELL_OF_REFUSING_AFTER, since, line));
-        }
-        let why = self.undeliverable().next()?;
-        let line = format!("{}: it was not told, and will not be: {why}", self.policy.name);
-        Some((AwakeMs(0), Moment::default(), line))
-    }
-
-    /// When the next attempt is, where one is owed; a moment that has passed: it is under way.
-    pub(crate) fn next_attempt(&self, now: AwakeMs) -> Option<AwakeMs> {
-        if self.in_flight.is_some() {
-            return Some(now);
-        }
-        let outgoing = self.rows.values().filter_map(|row| row.outgoing.as_ref());
-        let ready = outgoing.map(|outgoing| outgoing.not_before).min()?;
-        Some(self.paused_until.map_or(ready, |until| until.max(ready)).max(now))
-    }
-
-    /// Whether it has confirmed a message since it was defined as it is now.
-    pub(crate) fn is_proven(&self) -> bool {
-        self.proven_as == Some(self.policy.definition)
-    }
-
-    /// Whether anybody is woken by it.
-    pub(crate) fn takes_pages(&self) -> bool {
-        self.takes(Severity::Page)
-    }
-
-    fn takes(&self, level: Severity) -> bool {
-        self.policy.severities.is_empty() || self.policy.severities.contains(&level)
-    }
-
     /// Whether the sink is owed anything of this incident, now or by a message under way.
     pub(crate) fn is_settled(&self, incident: &Incident) -> bool {
         match self.rows.get(&incident.key) {
@@ -298,7 +150,7 @@ impl Sink {
         }
     }
 
-    fn owed(&self, row: &Row, incident: &Incident) -> Option<crate::domain::message::MessageKind> {
+    fn owed(&self, row: &Row, incident: &Incident) -> Option<MessageKind> {
         let is_new = row.told.is_none() && row.outgoing.is_none();
         let unwanted = match incident.key.kind {
             // That a sink fails is for every other one, whatever it takes: the message that is missing there may be missing
@@ -320,7 +172,9 @@ impl Sink {
             | IncidentKind::Ambiguous
             | IncidentKind::MemoryLost => row.told.is_none() && !self.takes(incident.story.level),
         };
-        if unwanted || row.rejected == Some(incident.story) {
+        if unwanted
+            || row.rejected.as_ref().is_some_and(|rejected| rejected.story == incident.story)
+        {
             return None;
         }
         owed(row.told, incident.story)
@@ -333,7 +187,7 @@ impl Sink {
         attempt: u32,
         outcome: DeliveryOutcome,
         now: Moment,
-    ) -> Option<IncidentKey> {
+    ) -> Option<Heard> {
         let matches = self
             .in_flight
             .as_ref()
@@ -344,16 +198,16 @@ impl Sink {
         let flight = self.in_flight.take()?;
         let row = self.rows.get_mut(&flight.incident)?;
         let outgoing = row.outgoing.as_mut().filter(|outgoing| outgoing.message.id == message)?;
+        let (incident, kind) = (outgoing.message.incident, outgoing.message.kind);
         let is_current = flight.definition == self.policy.definition;
         self.has_answered |= is_current;
         let before = self.failing.take();
-        let fails = |cause, why| Some(failing(before.as_ref(), cause, why, now));
+        let fails = |cause, why| Some(Failing::once_more(before.as_ref(), cause, why, now));
         match outcome {
             DeliveryOutcome::Delivered => {
                 row.told = Some(known_after(outgoing.message.kind, outgoing.story));
                 row.outgoing = None;
                 row.rejected = None;
-                row.refusal = None;
                 self.proven_as = Some(flight.definition);
             }
             // It went where the sink no longer goes: the next attempt is made at once.
@@ -384,8 +238,8 @@ impl Sink {
                 let refused = outgoing.refused.get_or_insert(Refused { since: now, times: 0 });
                 refused.times = refused.times.saturating_add(1);
                 if now.awake.since(refused.since.awake) >= REFUSED_FOR {
-                    row.rejected = Some(outgoing.story);
-                    row.refusal = Some(why.clone());
+                    let (story, since) = (outgoing.story, refused.since);
+                    row.rejected = Some(Rejected { story, since, why: why.clone() });
                     row.outgoing = None;
                 } else {
                     outgoing.not_before = now.awake + refused_wait(refused.times);
@@ -402,7 +256,8 @@ impl Sink {
                 self.paused_until = Some(now.awake + UNREADY_RETRY);
             }
         }
-        Some(flight.incident)
+        let is_done_with = row.outgoing.is_none();
+        Some(Heard { key: flight.incident, incident, kind, is_done_with })
     }
 
     /// Brings every row up to what its incident's story is, and sends what is next. `compose` makes a message.
@@ -412,7 +267,7 @@ impl Sink {
         now: Moment,
         seq: Seq,
         fate: impl Fn(Seq) -> Fate,
-        mut compose: impl FnMut(&Incident, crate::domain::message::MessageKind) -> Message,
+        mut compose: impl FnMut(&Incident, MessageKind) -> Message,
     ) -> Vec<Next> {
         let mut next = Vec::new();
         if self.in_flight.as_ref().is_some_and(|flight| flight.until <= now.awake) {
@@ -467,6 +322,7 @@ impl Sink {
             });
             next.push(Next::Record(key.clone()));
         }
+        self.note_owing(now);
         self.send_next(now, fate, &mut next);
         next
     }
@@ -525,7 +381,7 @@ impl Sink {
         {
             outgoing.not_before = now.awake + retry_wait(outgoing.attempts, &outgoing.message);
             let why = "it did not answer in time".to_owned();
-            self.failing = Some(failing(self.failing.as_ref(), Cause::Silent, why, now));
+            self.failing = Some(Failing::once_more(self.failing.as_ref(), Cause::Silent, why, now));
             next.push(Next::Record(flight.incident));
         }
     }
@@ -544,13 +400,6 @@ impl Sink {
             .min()?;
         Some(self.paused_until.filter(|until| *until > now).map_or(ready, |until| until.max(ready)))
     }
-}
-
-/// One more attempt that did not arrive.
-fn failing(before: Option<&Failing>, cause: Cause, why: String, now: Moment) -> Failing {
-    let refused = before.map_or(0, |before| before.times);
-    let times = refused.saturating_add(u32::from(cause == Cause::Refuses));
-    Failing { since: before.map_or(now, |before| before.since), cause, why, times }
 }
 
 /// After so many refusals.

@@ -2,7 +2,10 @@
 //! Plain text, short, and nothing claimed that was not seen. Text from outside stands in here as it came; renderers clean
 //! it.
 
-use super::incident::Content;
+use super::{
+    incident::Content,
+    sink::{Cause, Matter},
+};
 use crate::domain::{
     acting::{
         attempt::{Attempt, Ending},
@@ -404,24 +407,53 @@ pub(crate) fn memory_lost(why: &str) -> Content {
     }
 }
 
-/// `lines`: what each failing sink shows.
-pub(crate) fn sink_failing(lines: Vec<String>, pages_arrive: bool) -> Content {
+/// `matters`: how each failing sink is.
+pub(crate) fn sink_failing(matters: &[&Matter], pages_arrive: bool) -> Content {
     let headline =
         if pages_arrive { "messages do not arrive at a sink" } else { "pages reach nobody" };
+    let line = |of: &dyn Fn(&Matter) -> String| {
+        matters.iter().map(|matter| format!("{}: {}", matter.sink, of(matter))).collect()
+    };
+    let is_unanswered = |matter: &&Matter| match matter.cause {
+        Some(Cause::Silent | Cause::Pauses) => true,
+        Some(Cause::Refuses | Cause::Unready) | None => false,
+    };
+    let unanswered = matters.iter().copied().filter(is_unanswered).count();
+    let mut next_steps = Vec::new();
+    if unanswered < matters.len() {
+        next_steps.push("mend what is named above: address, secret, or the far end".to_owned());
+    }
+    if unanswered > 0 {
+        next_steps.push("see whether the far end works, and this host reaches it".to_owned());
+    }
+    if matters.iter().any(|matter| matter.cause.is_some()) {
+        next_steps.push("to try at once, have the config read again:".to_owned());
+        // By its first words: with its name alone, a `defib status` would be ended, or this line itself.
+        next_steps.push("$ sudo pkill -HUP -f '^[^ ]*defib run'".to_owned());
+    }
+    next_steps.push("$ sudo defib status".to_owned());
     Content {
         headline: headline.to_owned(),
-        members: bounded(lines),
-        done: vec![
-            "what it is owed is kept, and tried again after a minute, 5, 15, and then hourly"
-                .to_owned(),
-        ],
-        next_steps: vec![
-            "mend the sink's address or secret; to try at once, have the config read again:"
-                .to_owned(),
-            "$ sudo kill -HUP \"$(pidof defib)\"".to_owned(),
-            "$ sudo defib status".to_owned(),
-        ],
+        members: bounded(line(&|matter| matter.why.clone())),
+        done: bounded(line(&|matter| tried_again(matter.cause).to_owned())),
+        next_steps,
         ..Content::default()
+    }
+}
+
+fn tried_again(cause: Option<Cause>) -> &'static str {
+    match cause {
+        Some(Cause::Refuses) => {
+            "what it is owed is kept, and tried again after 1, 5 and 15 minutes, then hourly"
+        }
+        Some(Cause::Unready) => "what it is owed is kept, and tried again each minute",
+        Some(Cause::Silent) => {
+            "what it is owed is kept, and tried again with waits that grow to 5 minutes"
+        }
+        Some(Cause::Pauses) => {
+            "what it is owed is kept, and tried again when the time is over for which it asks to be left alone"
+        }
+        None => "a message that it has refused for a day is given up; what comes next is sent",
     }
 }
 

@@ -69,6 +69,11 @@ impl WeatherSink {
                 tokio::time::sleep(HALF_WAY).await;
                 DeliveryOutcome::Broken("404 no_active_hooks".to_owned())
             }
+            SinkMood::Rejects => {
+                tokio::time::sleep(HALF_WAY).await;
+                DeliveryOutcome::Rejected("400 invalid_payload".to_owned())
+            }
+            SinkMood::Unready => DeliveryOutcome::NotSent("the secret can't be read".to_owned()),
         }
     }
 }

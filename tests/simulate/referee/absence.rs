@@ -11,7 +11,7 @@ use super::{
 };
 use crate::account::{Ms, ServiceRule, Who};
 use defib::domain::{
-    message::{IncidentKind, MessageKind},
+    message::{IncidentKind, MessageKind, Severity},
     observation::{ContainerState, EventAction},
 };
 use std::collections::BTreeMap;
@@ -180,7 +180,8 @@ fn owed(
         let fine =
             story.sink_fine(sink, Span { from: begins.saturating_sub(BACKED_OFF_MS), to: by });
         let mut asked = asked_at(story, sink, by).into_iter();
-        if fine && !asked.any(|at| told(story, service, sink, at)) {
+        let told = |at| standing(story, service, sink, at).is_some();
+        if fine && is_for(story, service, sink, by) && !asked.any(told) {
             found.push(Violation {
                 rule: "P8",
                 at: by,
@@ -203,9 +204,16 @@ fn seen_running(story: &Story<'_>, replica: &str, before: Ms) -> bool {
     })
 }
 
-/// Any open word on this service will do, and one of the host that names it, or says that nothing can be seen: a missing
-/// replica may be told of in an incident that is open.
-fn told(story: &Story<'_>, service: &ServiceRule, sink: &str, by: Ms) -> bool {
+/// Whether it would be told to this sink: what is a notice to the others is nothing to one that takes none.
+fn is_for(story: &Story<'_>, service: &ServiceRule, sink: &str, by: Ms) -> bool {
+    let heard = |other: &String| standing(story, service, other, by);
+    story.rules.takes(sink, Severity::Notice)
+        || story.rules.sinks.iter().filter_map(heard).any(|level| story.rules.takes(sink, level))
+}
+
+/// How loudly this sink has been told. Any open word on this service will do, and one of the host that names it, or says that
+/// nothing can be seen: a missing replica may be told of in an incident that is open.
+fn standing(story: &Story<'_>, service: &ServiceRule, sink: &str, by: Ms) -> Option<Severity> {
     let mut standing: BTreeMap<&str, Standing> = BTreeMap::new();
     for send in &story.sends {
         let landed = send.sink == sink && send.landed.is_some_and(|at| at <= by);
@@ -220,7 +228,11 @@ fn told(story: &Story<'_>, service: &ServiceRule, sink: &str, by: Ms) -> bool {
             *known = known.after(send.message);
         }
     }
-    standing.values().any(|standing| *standing != Standing::Closed)
+    let open = standing.values().filter_map(|standing| match standing {
+        Standing::Closed => None,
+        Standing::Open(level) | Standing::Recovered(level) => Some(*level),
+    });
+    open.max()
 }
 
 /// What runs for a moment between two ends is not back: a crash loop is one gap. Nor is what nobody was shown to be back.
@@ -229,7 +241,9 @@ fn joined(story: &Story<'_>, service: &ServiceRule, gaps: &[Span], until: Ms) ->
     for gap in gaps {
         let to = shown_back(story, service, gap.to).unwrap_or(until).max(gap.to);
         match joined.last_mut() {
-            Some(last) if gap.from.saturating_sub(last.to) < BACK_AFTER_MS => last.to = to,
+            Some(last) if gap.from.saturating_sub(last.to) < BACK_AFTER_MS => {
+                last.to = last.to.max(to);
+            }
             _ => joined.push(Span { from: gap.from, to }),
         }
     }

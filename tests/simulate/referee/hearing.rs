@@ -164,6 +164,7 @@ fn owed(story: &Story<'_>, service: &ServiceRule, trouble: Span, found: &mut Vec
                 || !story.unhindered(watched)
                 || !story.sink_fine(sink, span)
                 || (paging && !service.pages)
+                || !(paging || takes_first_word(story, service, sink))
             {
                 continue;
             }
@@ -182,6 +183,13 @@ fn owed(story: &Story<'_>, service: &ServiceRule, trouble: Span, found: &mut Vec
             }
         }
     }
+}
+
+/// Whether this sink is for the first word on a service, which is a notice where it may be cured; a louder one has its own time.
+fn takes_first_word(story: &Story<'_>, service: &ServiceRule, sink: &str) -> bool {
+    let aloud = if service.pages { Severity::Page } else { Severity::Ticket };
+    let first = if service.page_at_once { aloud } else { Severity::Notice };
+    story.rules.takes(sink, first)
 }
 
 /// Whether this sink has been told, by this moment, of a trouble of this service that is still open, or of one of the host

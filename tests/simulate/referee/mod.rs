@@ -17,6 +17,7 @@ mod hearing;
 mod pace;
 mod permission;
 mod proof;
+mod sinks;
 mod spending;
 mod story;
 mod told;
@@ -46,13 +47,14 @@ impl fmt::Display for Violation {
 /// Every rule that did not hold in this run, in the order of time.
 pub fn judge(account: &Account) -> Vec<Violation> {
     let story = Story::of(account);
-    let rules: [fn(&Story<'_>) -> Vec<Violation>; 13] = [
+    let rules: [fn(&Story<'_>) -> Vec<Violation>; 14] = [
         touching::judge,
         spending::judge,
         proof::judge,
         permission::judge,
         brake::judge,
         delivery::judge,
+        sinks::judge,
         hearing::judge,
         ending::judge,
         absence::judge,

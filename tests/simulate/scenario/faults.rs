@@ -365,8 +365,10 @@ fn sink_weather(drawing: &mut Drawing<'_>) {
         SinkMood::ErrorsAndDelivers,
         SinkMood::Busy(wait),
         SinkMood::Broken,
+        SinkMood::Rejects,
+        SinkMood::Unready,
     ]);
-    let lasts = drawing.random.between(5_000, 600_000);
+    let lasts = drawing.random.between(5_000, 900_000);
     drawing.deed(at, Deed::Sink(sink, mood));
     drawing.deed(at + lasts, Deed::Sink(sink, SinkMood::Fine));
     // Weather is felt only by what is sent in it.

@@ -149,6 +149,10 @@ pub enum SinkMood {
     Busy(Option<Duration>),
     /// It is not there any more.
     Broken,
+    /// It takes no message as it is.
+    Rejects,
+    /// This host lacks what it takes to send there.
+    Unready,
 }
 
 /// Whether defib can probe.
@@ -187,6 +191,7 @@ impl Scenario {
         };
         let mut last = random.branch(5);
         services::thresholds_by_time(&mut last, &mut house);
+        services::choosy_sink(&mut random.branch(6), &mut house);
         script.extend(operator::draw(&mut last, &house, run_ms));
         script.sort_by_key(|deed| deed.0);
         Self {

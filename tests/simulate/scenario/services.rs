@@ -19,7 +19,7 @@ use defib::{
         },
     },
 };
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 /// All services of a run.
 pub struct House {
@@ -73,6 +73,7 @@ pub fn draw(random: &mut Random) -> House {
         rules: Rules {
             wall_began: WALL_MS,
             sinks: SINKS.iter().map(|name| (*name).to_owned()).collect(),
+            choosy: BTreeMap::new(),
             services: rules,
             max_concurrent: limits.max_concurrent as usize,
             host_budget: (limits.budget.restarts as usize, ms(limits.budget.within)),
@@ -108,6 +109,19 @@ fn sink(name: &str) -> SinkPolicy {
         deadline: Duration::from_secs(10),
         definition: 1,
         lacks: None,
+    }
+}
+
+/// In some runs the second sink is for what somebody has to act on alone.
+pub fn choosy_sink(random: &mut Random, house: &mut House) {
+    let [_, name] = SINKS;
+    if random.percent(15) {
+        let taken = vec![Severity::Page, Severity::Ticket];
+        let sinks = house.policy.sinks.iter_mut();
+        for sink in sinks.filter(|sink| sink.name.as_str() == name) {
+            sink.severities.clone_from(&taken);
+        }
+        house.rules.choosy.insert(name.to_owned(), taken);
     }
 }
 
