@@ -285,10 +285,17 @@ fn about_down<'s>(
 
 fn early(story: &Story<'_>, service: &ServiceRule, gaps: &[Span], found: &mut Vec<Violation>) {
     // A life that ended just as the next one began is a gap of no length; it counts where that next one ends at once.
-    let ends = service.replicas.iter().flat_map(|replica| story.containers_of(replica));
-    let ends =
-        ends.flat_map(|container| &container.instances).filter(|lived| lived.ended.is_some());
-    let ends = ends.map(|lived| Span { from: lived.span.to, to: lived.span.to });
+    let ends = service.replicas.iter().flat_map(|replica| {
+        let containers = story.containers_of(replica);
+        let lives: Vec<Span> = containers
+            .iter()
+            .flat_map(|container| &container.instances)
+            .map(|lived| lived.span)
+            .collect();
+        let replaced = |end: &Ms| lives.iter().any(|life| life.from == *end);
+        let ends: Vec<Ms> = lives.iter().map(|life| life.to).filter(replaced).collect();
+        ends.into_iter().map(|end| Span { from: end, to: end })
+    });
     let mut gaps: Vec<Span> = gaps.iter().copied().chain(ends).collect();
     gaps.sort_by_key(|gap| (gap.from, gap.to));
     for send in about_down(story, service, MessageKind::Opened) {
