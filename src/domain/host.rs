@@ -235,7 +235,7 @@ impl Domain {
             .collect();
         let count = failing.onset.keys().chain(&failing.down).collect::<BTreeSet<_>>().len();
         let content =
-            wording::brake(engaged, members, count, self.services.len(), self.may_be_tried());
+            wording::host::brake(engaged, members, count, self.services.len(), self.may_be_tried());
         let due = engaged.told_at() <= self.now.awake;
         let picture = Picture {
             grown: engaged.grown,
@@ -254,7 +254,7 @@ impl Domain {
         };
         let level =
             (self.now.awake.since(since.awake) >= ENGINE_AWAY_FOR).then_some(Severity::Page);
-        let content = wording::engine_unreachable(&failure.to_string());
+        let content = wording::host::engine_unreachable(&failure.to_string());
         self.set_picture(key, Some(Picture::failing(since, level, content)));
         Some(since.awake + ENGINE_AWAY_FOR)
     }
@@ -272,7 +272,7 @@ impl Domain {
             self.set_picture(key, None);
             return None;
         }
-        let content = wording::actions_refused(&why.clone());
+        let content = wording::host::actions_refused(&why.clone());
         self.set_picture(key, Some(Picture::failing(since, Some(Severity::Page), content)));
         if until <= self.now.awake {
             // Worth another try; a new refusal goes on with the same incident.
@@ -291,14 +291,15 @@ impl Domain {
         };
         let failing_for = self.now.awake.since(*since);
         let since = Moment { awake: *since, ..self.now };
-        let content = wording::store_failing(why);
+        let content = wording::host::store_failing(why);
         let level = (failing_for >= TELL_AFTER).then_some(Severity::Page);
         self.set_picture(key, Some(Picture::failing(since, level, content)));
     }
 
     /// What was kept was damaged. It can't be seen to end, so it is told of for a day, also over a restart of ours.
     pub(super) fn memory_lost(&mut self, why: &str) {
-        let picture = Picture::failing(self.now, Some(Severity::Ticket), wording::memory_lost(why));
+        let picture =
+            Picture::failing(self.now, Some(Severity::Ticket), wording::host::memory_lost(why));
         self.set_picture(host_key(IncidentKind::MemoryLost), Some(picture));
     }
 

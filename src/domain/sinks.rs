@@ -270,7 +270,7 @@ impl Domain {
         };
         let pages_arrive = self.sinks.values().any(|sink| sink.takes_pages() && sink.is_working());
         let level = if pages_arrive { Severity::Ticket } else { Severity::Page };
-        let content = wording::sink_failing(&due, pages_arrive);
+        let content = wording::host::sink_failing(&due, pages_arrive);
         self.set_picture(key, Some(Picture::failing(since, Some(level), content)));
         next
     }

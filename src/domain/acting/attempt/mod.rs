@@ -6,17 +6,22 @@
 //! A call that did not answer is never sent again; what it did is found out. Every phase has a deadline, so an attempt
 //! always ends, and its end says what is true: cured, not cured, or given up before anything was done.
 //!
-//! Here is what an attempt is and when its phases end; `machine` is the table, `observing` what a look after a rung says.
+//! Here is what an attempt is; `deadlines` says when its phases end, `machine` is the table, `observing` what a look after a
+//! rung says.
 
+mod deadlines;
 mod machine;
 mod observing;
 mod words;
 
+pub use deadlines::{
+    ANSWER_SLACK, BEYOND_STOP, CURE_WITHIN, ENGINE_STOP_TIMEOUT, EVIDENCE_WITHIN, INSPECT_WITHIN,
+    LOOK_AGAIN_AFTER, OBSERVE_WITHIN, START_FOLLOWS_WITHIN, STOPPED_WITHIN,
+};
 pub use words::word;
 
 use super::{budget::Spending, hold::Hold, own_stop::OwnStop};
 use crate::domain::{
-    durability::COMMIT_WITHIN,
     effect::Primitive,
     moment::{AwakeMs, EngineMs, Moment},
     name::{AttemptId, ContainerId, Instance, Seq},
@@ -25,36 +30,6 @@ use crate::domain::{
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use words::words;
-
-/// Reading from outside why it fails may take at most so long: a person would wait no longer either.
-pub const EVIDENCE_WITHIN: Duration = Duration::from_secs(3);
-
-/// An answer may come so much later than its deadline before it is given up.
-pub const ANSWER_SLACK: Duration = Duration::from_secs(1);
-
-/// Looking right before acting may take so long.
-pub const INSPECT_WITHIN: Duration = Duration::from_secs(6);
-
-/// The engine needs up to 12 s beyond a container's stop timeout to kill it directly (moby 41352), and some to start it.
-pub const BEYOND_STOP: Duration = Duration::from_secs(22);
-
-/// Beyond its stop timeout a container that the engine was told to stop has ended after this, or never does.
-pub const STOPPED_WITHIN: Duration = Duration::from_secs(14);
-
-/// Without a stop timeout of its own a container is given this by the engine.
-pub const ENGINE_STOP_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// After a rung the container is looked at this often …
-pub const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(1);
-
-/// … for this long, before what is seen is taken as final.
-pub const OBSERVE_WITHIN: Duration = Duration::from_secs(10);
-
-/// The engine may be at one rung for so long before people hear that it is no cure yet.
-pub const CURE_WITHIN: Duration = Duration::from_secs(120);
-
-/// The engine starts what it restarts right after it stopped; what stands still for longer it will not start.
-pub const START_FOLLOWS_WITHIN: Duration = Duration::from_secs(4);
 
 /// One try to heal a replica.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -289,20 +264,6 @@ impl Attempt {
         }
     }
 
-    /// Until when it counts as a cure that is under way (P9): a stop that takes for ever is none.
-    pub(crate) fn is_cure_until(&self) -> AwakeMs {
-        if self.is_touching() {
-            self.deadline().min(self.phase_since.awake + CURE_WITHIN)
-        } else {
-            self.deadline()
-        }
-    }
-
-    /// It did not run, or could not look, for so long: what it waits for gets that time back.
-    pub(crate) fn excuse(&mut self, stalled: Duration) {
-        self.phase_since.awake = self.phase_since.awake + stalled;
-    }
-
     /// Whether something may have been done to the container already.
     pub(crate) fn has_acted(&self) -> bool {
         !self.outcomes.is_empty() || self.is_touching()
@@ -346,42 +307,6 @@ impl Attempt {
         }
     }
 
-    /// When the phase is over at the latest.
-    pub(crate) fn deadline(&self) -> AwakeMs {
-        let within = match &self.phase {
-            Phase::Intent { .. } => COMMIT_WITHIN,
-            Phase::Evidence => EVIDENCE_WITHIN + ANSWER_SLACK,
-            Phase::Inspecting => INSPECT_WITHIN + ANSWER_SLACK,
-            Phase::Acting { rung } => self.act_within(*rung) + ANSWER_SLACK,
-            Phase::Observing { report, rung } => {
-                // Where nobody knows whether the call arrived, the engine may still be at the stop; and where it began with
-                // that late, the container still has the time that it is given.
-                let takes = self.stop_timeout + STOPPED_WITHIN;
-                let stopped_by = self.phase_since.awake + takes;
-                let begun = self.stop_sent.filter(|_| *rung == Rung::Restart);
-                let given = begun.map_or(AwakeMs(0), |at| at + takes);
-                let within = match (self.resumed, report) {
-                    (Some(resumed), _) => stopped_by.max(resumed.awake + OBSERVE_WITHIN),
-                    (None, Report::Answered(ActOutcome::Unreachable(_))) => stopped_by,
-                    (
-                        None,
-                        Report::NoAnswer
-                        | Report::Answered(
-                            ActOutcome::Done
-                            | ActOutcome::Denied(_)
-                            | ActOutcome::NoSuchContainer
-                            | ActOutcome::Failed { .. }
-                            | ActOutcome::TimedOut(_),
-                        ),
-                    ) => self.phase_since.awake + OBSERVE_WITHIN,
-                };
-                return within.max(given);
-            }
-            Phase::Verifying { within, .. } => *within,
-        };
-        self.phase_since.awake + within
-    }
-
     /// Which batch is waited for.
     pub(crate) fn waits_for(&self) -> Option<Seq> {
         match self.phase {
@@ -410,13 +335,6 @@ impl Attempt {
     /// One more rung is intended, at the time of this look.
     fn renew_intent(&mut self, inspection: &Inspection) {
         self.intent_at = self.intent_at.map(|(first, _)| (first, inspection.engine_now));
-    }
-
-    fn act_within(&self, rung: Rung) -> Duration {
-        match rung {
-            Rung::Restart => self.stop_timeout + BEYOND_STOP,
-            Rung::Kill | Rung::Start => BEYOND_STOP,
-        }
     }
 
     fn enter(&mut self, phase: Phase, now: Moment) {

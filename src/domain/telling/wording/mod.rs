@@ -1,16 +1,12 @@
 //! The sentences. Written for somebody woken by them: what is wrong, what was done and whether it helped, what to do next.
 //! Plain text, short, and nothing claimed that was not seen. Text from outside stands in here as it came; renderers clean
-//! it.
+//! it. Here is what is said of services; `host` has what is said of the host.
 
-use super::{
-    incident::Content,
-    sink::{Cause, Matter},
-};
+pub(crate) mod host;
+
+use super::incident::Content;
 use crate::domain::{
-    acting::{
-        attempt::{Attempt, Ending},
-        brake::Engaged,
-    },
+    acting::attempt::{Attempt, Ending},
     judging::{absence::Absence, trouble::Trouble, verdict::Verdict},
     moment::{Moment, Spoken},
     name::ServiceName,
@@ -318,142 +314,6 @@ pub(crate) fn ambiguous(members: &[&Replica]) -> Content {
         done: vec![done.to_owned()],
         next_steps: vec![next.to_owned()],
         ..Content::default()
-    }
-}
-
-pub(crate) fn brake(
-    engaged: &Engaged,
-    members: Vec<String>,
-    fail: usize,
-    watched: usize,
-    may_be_tried: bool,
-) -> Content {
-    let trial = match (&engaged.trial, engaged.trials) {
-        (Some(name), _) => format!("one trial is under way: `{name}`"),
-        (None, _) if !may_be_tried => {
-            "no trial is made: the config lets none of them be restarted".to_owned()
-        }
-        (None, 0) => "one of them is restarted soon, to see whether that helps".to_owned(),
-        (None, 1) => "1 trial so far; one more follows, to see whether that helps".to_owned(),
-        (None, trials) => {
-            format!("{trials} trials so far; one more follows, to see whether that helps")
-        }
-    };
-    let most = usize::try_from(engaged.most).unwrap_or(usize::MAX);
-    let headline = if fail < most {
-        format!("{most} of {watched} services failed at once, {fail} still fail")
-    } else {
-        format!("{fail} of {watched} services fail at once: the cause is elsewhere")
-    };
-    Content {
-        headline,
-        members: bounded(members),
-        done: vec!["restarts are held back on this host".to_owned(), trial],
-        next_steps: vec!["look at what they have in common first: network, DNS, disk, a database, the host's load".to_owned()],
-        ..Content::default()
-    }
-}
-
-pub(crate) fn engine_unreachable(why: &str) -> Content {
-    Content {
-        headline: "the container engine does not answer".to_owned(),
-        findings: vec![why.to_owned()],
-        done: vec![
-            "probing goes on; what can't be looked at is neither restarted nor called dead"
-                .to_owned(),
-        ],
-        next_steps: vec!["$ systemctl status docker".to_owned()],
-        ..Content::default()
-    }
-}
-
-pub(crate) fn actions_refused(why: &str) -> Content {
-    Content {
-        headline: "the container engine refuses to restart for defib".to_owned(),
-        findings: vec![why.to_owned()],
-        done: vec![
-            "watching goes on; a restart is tried again every 10 minutes at most".to_owned(),
-        ],
-        next_steps: vec![
-            "allow POST to containers in the socket proxy, or give defib the engine's own socket"
-                .to_owned(),
-        ],
-        ..Content::default()
-    }
-}
-
-pub(crate) fn store_failing(why: &str) -> Content {
-    Content {
-        headline: "defib can't record what it does".to_owned(),
-        findings: vec![why.to_owned()],
-        done: vec![
-            "nothing is restarted; messages are sent all the same and may come twice".to_owned(),
-        ],
-        next_steps: vec!["make room on, or mend, the disk of defib's state directory".to_owned()],
-        ..Content::default()
-    }
-}
-
-pub(crate) fn memory_lost(why: &str) -> Content {
-    Content {
-        headline: "defib's memory was damaged, and it began without it".to_owned(),
-        findings: vec![why.to_owned()],
-        done: vec![
-            "what was damaged is kept; restarts of before are not counted, and what was open before is told anew"
-                .to_owned(),
-        ],
-        next_steps: vec!["look at the disk of defib's state directory".to_owned()],
-        ..Content::default()
-    }
-}
-
-/// `matters`: how each failing sink is.
-pub(crate) fn sink_failing(matters: &[&Matter], pages_arrive: bool) -> Content {
-    let headline =
-        if pages_arrive { "messages do not arrive at a sink" } else { "pages reach nobody" };
-    let line = |of: &dyn Fn(&Matter) -> String| {
-        matters.iter().map(|matter| format!("{}: {}", matter.sink, of(matter))).collect()
-    };
-    let is_unanswered = |matter: &&Matter| match matter.cause {
-        Some(Cause::Silent | Cause::Pauses) => true,
-        Some(Cause::Refuses | Cause::Unready) | None => false,
-    };
-    let unanswered = matters.iter().copied().filter(is_unanswered).count();
-    let mut next_steps = Vec::new();
-    if unanswered < matters.len() {
-        next_steps.push("mend what is named above: address, secret, or the far end".to_owned());
-    }
-    if unanswered > 0 {
-        next_steps.push("see whether the far end works, and this host reaches it".to_owned());
-    }
-    if matters.iter().any(|matter| matter.cause.is_some()) {
-        next_steps.push("to try at once, have the config read again:".to_owned());
-        // By its first words: with its name alone, a `defib status` would be ended, or this line itself.
-        next_steps.push("$ sudo pkill -HUP -f '^[^ ]*defib run'".to_owned());
-    }
-    next_steps.push("$ sudo defib status".to_owned());
-    Content {
-        headline: headline.to_owned(),
-        members: bounded(line(&|matter| matter.why.clone())),
-        done: bounded(line(&|matter| tried_again(matter.cause).to_owned())),
-        next_steps,
-        ..Content::default()
-    }
-}
-
-fn tried_again(cause: Option<Cause>) -> &'static str {
-    match cause {
-        Some(Cause::Refuses) => {
-            "what it is owed is kept, and tried again after 1, 5 and 15 minutes, then hourly"
-        }
-        Some(Cause::Unready) => "what it is owed is kept, and tried again each minute",
-        Some(Cause::Silent) => {
-            "what it is owed is kept, and tried again with waits that grow to 5 minutes"
-        }
-        Some(Cause::Pauses) => {
-            "what it is owed is kept, and tried again when the time is over for which it asks to be left alone"
-        }
-        None => "a message that it has refused for a day is given up; what comes next is sent",
     }
 }
 
