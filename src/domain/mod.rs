@@ -154,7 +154,7 @@ impl Domain {
 
     /// Once for each policy, after the first full list: a pattern that is misspelt watches nothing, and nothing else tells.
     fn say_unmatched(&mut self) {
-        if self.said_unmatched || !self.looking.has_listed {
+        if self.said_unmatched || !self.looking.has_listed_as_configured {
             return;
         }
         self.said_unmatched = true;

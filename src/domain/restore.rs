@@ -195,6 +195,8 @@ impl Domain {
     pub(super) fn adopt_policy(&mut self) {
         let policy = Arc::clone(&self.policy);
         self.said_unmatched = false;
+        self.looking.has_listed_as_configured = false;
+        self.looking.want_list(self.now.awake);
         let dropped: Vec<_> = self
             .sinks
             .keys()
@@ -238,6 +240,7 @@ impl Domain {
             .map(|(id, _)| id.clone())
             .collect();
         for container in foreign {
+            self.containers.insert(container.clone(), Holder::Pending);
             self.looking.want(&container);
         }
         let sinks: Vec<_> = self.sinks.keys().cloned().collect();

@@ -312,3 +312,36 @@ fn a_service_that_matches_no_container_is_said_to_once_the_engine_has_listed_the
     rig.run(seconds(5));
     assert!(rig.view().unmatched.is_empty());
 }
+
+#[test]
+fn a_reload_that_brings_a_service_says_of_none_that_it_matches_nothing() {
+    let mut without = policy(vec![probed("api")]);
+    without.unlisted = defib::domain::policy::Unlisted::None;
+    let mut with = policy(vec![probed("api"), probed("web"), probed("nowhere")]);
+    with.unlisted = defib::domain::policy::Unlisted::None;
+    let mut rig = Rig::new(without);
+    rig.add("api");
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.reload(with);
+    let mut said = Vec::new();
+    for _ in 0..100 {
+        rig.run(std::time::Duration::from_millis(1));
+        said.extend(rig.view().unmatched.iter().map(ToString::to_string));
+    }
+    said.dedup();
+    assert_eq!(said, ["nowhere"], "neither before a list nor after it");
+}
+
+#[test]
+fn what_is_over_asks_for_nothing() {
+    let mut rig = settled(vec![probed("web")]);
+    rig.containers.get_mut("web").unwrap().after_restart.push_back(Behaviour::Hangs);
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(300));
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(1200));
+    let (_, _, message) = rig.sent.last().unwrap();
+    assert_eq!(message.kind, MessageKind::Resolved);
+    assert!(message.next_steps.is_empty(), "{:?}", message.next_steps);
+}

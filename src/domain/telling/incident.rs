@@ -170,6 +170,7 @@ impl Incident {
     /// What it was about is over.
     pub(crate) fn resolve(&mut self, now: Moment) {
         self.story.stage = Stage::Resolved;
+        self.content.next_steps.clear();
         if self.ended.is_none() {
             self.content.headline = format!("over: {}", self.content.headline);
         }

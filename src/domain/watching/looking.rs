@@ -42,6 +42,8 @@ pub(crate) struct Looking {
     events_lost: bool,
     /// The full list came at least once.
     pub(crate) has_listed: bool,
+    /// A full list has come since the config was last read.
+    pub(crate) has_listed_as_configured: bool,
 }
 
 #[derive(Debug, Default)]
@@ -84,6 +86,7 @@ impl Looking {
             was_away: false,
             events_lost: false,
             has_listed: false,
+            has_listed_as_configured: false,
         }
     }
 
@@ -166,6 +169,7 @@ impl Looking {
     pub(crate) fn listed(&mut self, full: bool, pace: policy::Looking, now: AwakeMs) -> bool {
         let every = if full { pace.list_every } else { pace.unhealthy_every };
         self.has_listed |= full;
+        self.has_listed_as_configured |= full;
         let poll = self.poll(full);
         poll.under_way = false;
         poll.due = if std::mem::take(&mut poll.again) { now } else { now + every };
