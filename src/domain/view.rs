@@ -94,7 +94,9 @@ impl Domain {
         };
         let services = self.policy.services.iter();
         services
-            .filter(|service| self.looking.has_listed_as_configured && !service.containers.is_empty())
+            .filter(|service| {
+                self.looking.has_listed_as_configured && !service.containers.is_empty()
+            })
             .filter(|service| !matches(&service.name))
             .map(|service| service.name.clone())
             .collect()

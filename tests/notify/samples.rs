@@ -37,14 +37,16 @@ pub(crate) fn notice() -> Message {
         fleet: "windy-prod".to_owned(),
         host: HostName::new("kit-1"),
         service: Some(ServiceName::new("account-server")),
-        headline: "account-server is unhealthy: 3 healthcheck failures in a row".to_owned(),
+        headline: "account-server is unhealthy and is being restarted".to_owned(),
         since: WallMs(SINCE),
         until: None,
         decided: WallMs(SINCE + 34_000),
-        members: strings(&["windy/account-server/1: wget: download timed out"]),
-        done: strings(&["restarting it now, 1 of 3 restarts of this trouble"]),
+        members: strings(&[
+            "windy/account-server/1 (unhealthy, for 34s, 3 failures): Docker's healthcheck fails: wget: download timed out",
+        ]),
+        done: strings(&["restart under way (attempt 1)"]),
         findings: vec![],
-        next_steps: vec![],
+        next_steps: strings(&["$ docker logs --tail 50 account-server"]),
         runbook: Some("https://wiki.example.org/account-server?a=1&b=2".to_owned()),
         note: None,
     }
@@ -56,16 +58,19 @@ pub(crate) fn page() -> Message {
         id: MessageId(2),
         kind: MessageKind::Raised,
         severity: Severity::Page,
-        headline: "account-server is unhealthy: 9 healthcheck failures in a row".to_owned(),
+        headline: "account-server is unhealthy and restarts do not help".to_owned(),
         decided: WallMs(SINCE + 250_000),
+        members: strings(&[
+            "windy/account-server/1 (unhealthy, for 4m 10s, 9 failures): Docker's healthcheck fails: wget: download timed out",
+        ]),
         done: strings(&[
-            "restarted it at 14:02:45: healthy for 40s, then failing again",
-            "restarted it at 14:04:10: still failing after 1m 30s",
-            "no further restart: restarts do not help",
+            "restart 1 of 2: healthy again 40s after it was begun",
+            "restart 2 of 2: did not help: not healthy within 1m 30s after it",
+            "not restarted now: restarts do not help: all 2 for this trouble are spent",
         ]),
         findings: strings(&[
-            "accept queue 510 of 511; 498 of them from windy/matcher/1 (97 %)",
-            "main thread in recv() on fd 13, TCP to 10.0.3.7:443, for 94s",
+            "first process `node`: state S (sleeping), waiting in the kernel's wait_woken",
+            "port 4000: 510 connections wait to be accepted",
         ]),
         next_steps: strings(&[
             "$ docker logs --tail 50 account-server",
@@ -82,11 +87,12 @@ pub(crate) fn recovered() -> Message {
         id: MessageId(3),
         kind: MessageKind::Recovered,
         severity: Severity::Notice,
-        headline: "account-server is healthy again".to_owned(),
+        headline: "account-server is healthy again after a restart".to_owned(),
         until: Some(WallMs(SINCE + 65_000)),
         decided: WallMs(SINCE + 65_000),
         members: vec![],
-        done: strings(&["restarted it at 14:02:45: healthy after 31s"]),
+        done: strings(&["restart 1 of 3: healthy again 31s after it was begun"]),
+        next_steps: vec![],
         ..notice()
     }
 }
@@ -95,7 +101,7 @@ pub(crate) fn resolved() -> Message {
     Message {
         id: MessageId(4),
         kind: MessageKind::Resolved,
-        headline: "account-server has stayed healthy for 10m".to_owned(),
+        headline: "account-server is healthy again after a restart".to_owned(),
         decided: WallMs(SINCE + 665_000),
         ..recovered()
     }
@@ -115,7 +121,7 @@ pub(crate) fn missed() -> Message {
         id: MessageId(6),
         kind: MessageKind::Missed,
         severity: Severity::Page,
-        headline: "account-server was unhealthy: 9 healthcheck failures in a row".to_owned(),
+        headline: "account-server is healthy again after a restart".to_owned(),
         until: Some(WallMs(SINCE + 1_200_000)),
         decided: WallMs(SINCE + 3_600_000),
         members: vec![],
