@@ -265,10 +265,7 @@ fn a_store_that_never_answers_holds_restarts_back_too() {
 #[test]
 fn a_crash_after_the_intent_is_reconciled_and_never_sent_again() {
     let mut rig = settled(vec![probed("web")], "web");
-    rig.behave("web", Behaviour::Hangs);
-    while rig.acts.is_empty() {
-        rig.run(std::time::Duration::from_millis(50));
-    }
+    rig.hangs_until_it_is_restarted("web");
     rig.crash();
     rig.run(seconds(60));
     assert_eq!(restarts(&rig), 1);
@@ -281,10 +278,7 @@ fn what_our_own_stop_left_standing_is_started_after_a_crash_and_only_that() {
         let mut rig = settled(vec![probed("web")], "web");
         // The engine goes away in mid-restart: stopped, and never started.
         rig.act_outcome = Some(ActOutcome::Unreachable("reset".to_owned()));
-        rig.behave("web", Behaviour::Hangs);
-        while rig.acts.is_empty() {
-            rig.run(std::time::Duration::from_millis(50));
-        }
+        rig.hangs_until_it_is_restarted("web");
         rig.act_outcome = None;
         let now = rig.now;
         let container = rig.containers.get_mut("web").unwrap();
@@ -307,10 +301,7 @@ fn a_stop_that_does_not_end_it_climbs_to_kill_and_start() {
         status: 500,
         message: "did not receive an exit event".to_owned(),
     });
-    rig.behave("web", Behaviour::Hangs);
-    while rig.acts.is_empty() {
-        rig.run(std::time::Duration::from_millis(50));
-    }
+    rig.hangs_until_it_is_restarted("web");
     rig.act_outcome = None;
     let id = rig.containers["web"].id.clone();
     rig.event(&id, "web", EventAction::Killed { signal: Some(15) });
@@ -354,10 +345,7 @@ fn a_kill_leaves_the_container_the_time_that_its_stop_has_though_the_engine_bega
     let mut rig = settled(vec![probed("web")], "web");
     rig.acts_are_answered = false;
     rig.act_outcome = Some(ActOutcome::Unreachable("hangs".to_owned()));
-    rig.behave("web", Behaviour::Hangs);
-    while rig.acts.is_empty() {
-        rig.run(Duration::from_millis(50));
-    }
+    rig.hangs_until_it_is_restarted("web");
     rig.run(seconds(38));
     let id = rig.containers["web"].id.clone();
     rig.event(&id, "web", EventAction::Killed { signal: Some(15) });
@@ -373,14 +361,30 @@ fn what_ends_by_itself_after_a_restart_that_did_nothing_is_not_ours_to_start() {
     let mut rig = settled(vec![probed("web")], "web");
     rig.act_outcome = Some(ActOutcome::Failed { status: 500, message: "no".to_owned() });
     rig.behave("web", Behaviour::Hangs);
-    while endings(&rig).is_empty() {
-        rig.run(Duration::from_millis(50));
-    }
+    rig.until(|rig| !endings(rig).is_empty());
     let exited = [EventAction::Died { exit_code: Some(0) }];
     rig.by_hand("web", ContainerState::Exited, &exited);
     rig.run(seconds(600));
     let starts = rig.acts.iter().filter(|(_, order)| order.primitive == Primitive::Start);
     assert_eq!(starts.count(), 0, "{:?}", rig.acts);
+}
+
+#[test]
+fn what_the_hosts_boot_ended_is_not_ours_to_start() {
+    let mut rig = settled(vec![probed("web")], "web");
+    rig.acts_are_answered = false;
+    rig.act_outcome = Some(ActOutcome::Unreachable("hangs".to_owned()));
+    rig.hangs_until_it_is_restarted("web");
+    rig.run(seconds(5));
+    let (now, acts) = (rig.now, rig.acts.len());
+    let container = rig.containers.get_mut("web").unwrap();
+    (container.state, container.exit_code, container.finished) =
+        (ContainerState::Exited, Some(255), Some(now));
+    rig.forget_queue();
+    rig.reboot();
+    rig.run(seconds(900));
+    assert_eq!(rig.acts.len(), acts, "{:?}", rig.acts);
+    assert!(rig.told().iter().any(|(_, severity, _)| *severity == Severity::Page));
 }
 
 #[test]
@@ -571,10 +575,7 @@ fn what_defib_stopped_is_started_again_though_a_hold_or_a_full_disk_came_in_betw
         let mut rig = settled(vec![probed("web")], "web");
         rig.act_outcome =
             Some(ActOutcome::Failed { status: 500, message: "no such log driver".to_owned() });
-        rig.behave("web", Behaviour::Hangs);
-        while rig.acts.is_empty() {
-            rig.run(std::time::Duration::from_millis(50));
-        }
+        rig.hangs_until_it_is_restarted("web");
         rig.act_outcome = None;
         let now = rig.now;
         let container = rig.containers.get_mut("web").unwrap();
@@ -607,10 +608,7 @@ fn what_ends_by_itself_and_is_removed_by_the_engine_is_down_and_not_removed_by_h
 fn a_restart_of_which_nobody_knows_whether_it_arrived_is_waited_for_and_no_reason_to_kill() {
     let mut rig = settled(vec![probed("web")], "web");
     rig.act_outcome = Some(ActOutcome::Unreachable("reset".to_owned()));
-    rig.behave("web", Behaviour::Hangs);
-    while rig.acts.is_empty() {
-        rig.run(std::time::Duration::from_millis(50));
-    }
+    rig.hangs_until_it_is_restarted("web");
     rig.act_outcome = None;
     // The stop may take 10 s, and the engine 14 s beyond it.
     rig.run(seconds(23));
@@ -631,10 +629,7 @@ fn a_restart_of_which_nobody_knows_whether_it_arrived_is_waited_for_and_no_reaso
 fn what_our_stop_left_standing_is_still_ours_when_the_engine_comes_back_only_later() {
     let mut rig = settled(vec![probed("web")], "web");
     rig.act_outcome = Some(ActOutcome::Unreachable("reset".to_owned()));
-    rig.behave("web", Behaviour::Hangs);
-    while rig.acts.is_empty() {
-        rig.run(std::time::Duration::from_millis(50));
-    }
+    rig.hangs_until_it_is_restarted("web");
     rig.act_outcome = None;
     let now = rig.now;
     let container = rig.containers.get_mut("web").unwrap();
@@ -653,10 +648,7 @@ fn what_our_stop_left_standing_is_still_ours_when_the_engine_comes_back_only_lat
 fn a_new_life_that_ends_by_itself_after_our_restart_is_not_ours_to_start() {
     let mut rig = settled(vec![probed("web")], "web");
     rig.containers.get_mut("web").unwrap().after_restart.push_back(Behaviour::Hangs);
-    rig.behave("web", Behaviour::Hangs);
-    while rig.acts.is_empty() {
-        rig.run(std::time::Duration::from_millis(50));
-    }
+    rig.hangs_until_it_is_restarted("web");
     rig.run(seconds(2));
     let now = rig.now;
     let container = rig.containers.get_mut("web").unwrap();

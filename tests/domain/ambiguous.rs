@@ -64,10 +64,7 @@ fn a_reload_that_makes_it_unclear_stops_a_restart_that_is_about_to_begin() {
     let mut rig = Rig::new(policy(vec![probed("web")]));
     rig.add("web");
     rig.run(seconds(SETTLED));
-    rig.behave("web", Behaviour::Hangs);
-    while !rig.holds().contains(&"settling") {
-        rig.run(std::time::Duration::from_millis(50));
-    }
+    rig.hangs_until_it_settles("web");
     rig.reload(policy(vec![probed("web"), service("we")]));
     rig.run(seconds(600));
     assert!(rig.acts.is_empty());

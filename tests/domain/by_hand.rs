@@ -7,7 +7,6 @@ use defib::domain::{
     observation::{ActOutcome, ContainerState, EventAction},
     record::Decision,
 };
-use std::time::Duration;
 
 /// Long enough for everything to have settled after a start.
 const SETTLED: u64 = 400;
@@ -39,13 +38,6 @@ fn start_that_ends_at_once(rig: &mut Rig) {
     let id = container.id.clone();
     rig.event(&id, "web", EventAction::Started);
     rig.event(&id, "web", EventAction::Died { exit_code: Some(1) });
-}
-
-fn hangs_until_it_is_restarted(rig: &mut Rig) {
-    rig.behave("web", Behaviour::Hangs);
-    while rig.acts.is_empty() {
-        rig.run(Duration::from_millis(50));
-    }
 }
 
 fn ended(rig: &Rig) -> Option<&Ending> {
@@ -116,10 +108,7 @@ fn a_stop_says_nothing_of_a_life_that_began_after_it() {
 #[test]
 fn a_stop_while_its_verdict_settles_is_no_page() {
     let mut rig = settled();
-    rig.behave("web", Behaviour::Hangs);
-    while !rig.holds().contains(&"settling") {
-        rig.run(Duration::from_millis(50));
-    }
+    rig.hangs_until_it_settles("web");
     docker_stop(&mut rig);
     left_to_them(&mut rig, 0);
 }
@@ -127,10 +116,7 @@ fn a_stop_while_its_verdict_settles_is_no_page() {
 #[test]
 fn a_stop_that_takes_its_time_is_no_page_meanwhile() {
     let mut rig = settled();
-    rig.behave("web", Behaviour::Hangs);
-    while !rig.holds().contains(&"settling") {
-        rig.run(Duration::from_millis(50));
-    }
+    rig.hangs_until_it_settles("web");
     let id = rig.containers["web"].id.clone();
     rig.event(&id, "web", EventAction::Killed { signal: Some(15) });
     rig.run(seconds(10));
@@ -141,10 +127,7 @@ fn a_stop_that_takes_its_time_is_no_page_meanwhile() {
 #[test]
 fn a_stop_that_comes_to_nothing_is_over_and_people_are_told() {
     let mut rig = settled();
-    rig.behave("web", Behaviour::Hangs);
-    while !rig.holds().contains(&"settling") {
-        rig.run(Duration::from_millis(50));
-    }
+    rig.hangs_until_it_settles("web");
     let id = rig.containers["web"].id.clone();
     rig.event(&id, "web", EventAction::Killed { signal: Some(15) });
     rig.run(seconds(300));
@@ -160,7 +143,7 @@ fn a_stop_while_the_recovery_is_awaited_ends_the_attempt_and_is_no_page() {
     for after in [1, 4, 20] {
         let mut rig = settled();
         rig.containers.get_mut("web").unwrap().after_restart.push_back(Behaviour::Hangs);
-        hangs_until_it_is_restarted(&mut rig);
+        rig.hangs_until_it_is_restarted("web");
         rig.run(seconds(after));
         docker_stop(&mut rig);
         rig.run(seconds(10));
@@ -172,10 +155,8 @@ fn a_stop_while_the_recovery_is_awaited_ends_the_attempt_and_is_no_page() {
 #[test]
 fn a_stop_right_after_a_restart_that_helped_is_theirs() {
     let mut rig = settled();
-    hangs_until_it_is_restarted(&mut rig);
-    while !matches!(ended(&rig), Some(Ending::Verified { .. })) {
-        rig.run(Duration::from_millis(50));
-    }
+    rig.hangs_until_it_is_restarted("web");
+    rig.until(|rig| matches!(ended(rig), Some(Ending::Verified { .. })));
     docker_stop(&mut rig);
     left_to_them(&mut rig, 1);
 }
@@ -184,7 +165,7 @@ fn a_stop_right_after_a_restart_that_helped_is_theirs() {
 fn a_pause_while_the_recovery_is_awaited_ends_the_attempt_and_is_no_page() {
     let mut rig = settled();
     rig.containers.get_mut("web").unwrap().after_restart.push_back(Behaviour::Hangs);
-    hangs_until_it_is_restarted(&mut rig);
+    rig.hangs_until_it_is_restarted("web");
     rig.run(seconds(4));
     rig.by_hand("web", ContainerState::Paused, &[EventAction::Paused]);
     rig.run(seconds(600));
@@ -201,10 +182,7 @@ fn what_recovers_while_its_verdict_settles_wakes_nobody() {
     let mut rig = Rig::new(policy(vec![quick]));
     rig.add("web");
     rig.run(seconds(SETTLED));
-    rig.behave("web", Behaviour::Hangs);
-    while !rig.holds().contains(&"settling") {
-        rig.run(Duration::from_millis(50));
-    }
+    rig.hangs_until_it_settles("web");
     rig.behave("web", Behaviour::Fine);
     rig.run(seconds(1500));
     let told = rig.told();
@@ -216,7 +194,7 @@ fn what_recovers_while_its_verdict_settles_wakes_nobody() {
 fn what_was_renamed_is_missed_and_its_trouble_and_budget_stay() {
     let mut rig = settled();
     rig.containers.get_mut("web").unwrap().after_restart.push_back(Behaviour::Hangs);
-    hangs_until_it_is_restarted(&mut rig);
+    rig.hangs_until_it_is_restarted("web");
     rig.run(seconds(150));
     let paged = rig.told().len();
     assert!(rig.told().iter().any(|(_, severity, _)| *severity == Severity::Page));
@@ -239,7 +217,7 @@ fn what_was_renamed_and_left_so_is_a_ticket() {
 #[test]
 fn a_rename_in_the_middle_of_a_restart_does_not_hide_what_the_restart_came_to() {
     let mut rig = settled();
-    hangs_until_it_is_restarted(&mut rig);
+    rig.hangs_until_it_is_restarted("web");
     rename(&mut rig, "web", "old");
     rig.run(seconds(60));
     assert!(matches!(ended(&rig), Some(Ending::Verified { .. })), "{:?}", ended(&rig));
@@ -263,7 +241,7 @@ fn signal(rig: &mut Rig, signal: u32) {
 /// A restart that stops it and does not start it.
 fn restart_that_only_stops(rig: &mut Rig) {
     rig.act_outcome = Some(ActOutcome::Failed { status: 500, message: "cannot start".to_owned() });
-    hangs_until_it_is_restarted(rig);
+    rig.hangs_until_it_is_restarted("web");
     docker_stop(rig);
     rig.act_outcome = None;
 }
@@ -316,7 +294,7 @@ fn a_stop_that_may_take_any_time_is_not_undone() {
 fn a_signal_by_which_people_only_talk_to_it_holds_nothing() {
     let mut rig = settled();
     signal(&mut rig, 1);
-    hangs_until_it_is_restarted(&mut rig);
+    rig.hangs_until_it_is_restarted("web");
     assert!(!rig.holds().contains(&"touched"));
 }
 
@@ -324,7 +302,7 @@ fn a_signal_by_which_people_only_talk_to_it_holds_nothing() {
 fn a_rename_within_its_service_takes_trouble_budget_and_memory_along() {
     let mut rig = settled();
     rig.containers.get_mut("web").unwrap().after_restart.push_back(Behaviour::Hangs);
-    hangs_until_it_is_restarted(&mut rig);
+    rig.hangs_until_it_is_restarted("web");
     rig.run(seconds(900));
     assert_eq!(rig.acts.len(), 3);
     let told = rig.told().len();
@@ -359,7 +337,7 @@ fn a_removal_in_the_middle_of_a_restart_is_theirs() {
     let mut rig = settled();
     rig.acts_are_answered = false;
     rig.act_outcome = Some(ActOutcome::Unreachable("hangs".to_owned()));
-    hangs_until_it_is_restarted(&mut rig);
+    rig.hangs_until_it_is_restarted("web");
     rig.run(seconds(2));
     rig.remove("web");
     left_to_them(&mut rig, 1);
@@ -382,10 +360,8 @@ fn our_own_stop_that_comes_late_is_blamed_on_nobody() {
     let mut rig = settled();
     rig.acts_are_answered = false;
     rig.act_outcome = Some(ActOutcome::Unreachable("hangs".to_owned()));
-    hangs_until_it_is_restarted(&mut rig);
-    while ended(&rig).is_none() {
-        rig.run(Duration::from_millis(50));
-    }
+    rig.hangs_until_it_is_restarted("web");
+    rig.until(|rig| ended(rig).is_some());
     rig.run(seconds(10));
     docker_stop(&mut rig);
     let before = rig.sent.len();

@@ -75,6 +75,9 @@ pub struct Rig {
     pub domain: Domain,
     pub now: u64,
     pub wall_offset: i64,
+    /// See `moment`.
+    lost: u64,
+    boots: u32,
     pub containers: BTreeMap<String, Container>,
     watches: BTreeMap<Target, (Watch, u64)>,
     queue: BTreeMap<(u64, u64), Observation>,
@@ -188,9 +191,11 @@ pub fn policy(services: Vec<ServicePolicy>) -> Policy {
     }
 }
 
-fn moment(now: u64, wall_offset: i64) -> Moment {
+/// `lost`: how much less than its first uptime the host has been up, after a boot.
+fn moment(now: u64, lost: u64, wall_offset: i64) -> Moment {
+    let up = UPTIME + now - lost;
     let wall = EPOCH + i64::try_from(now).unwrap() + wall_offset;
-    Moment { awake: AwakeMs(UPTIME + now), boot: BootMs(UPTIME + now), wall: WallMs(wall) }
+    Moment { awake: AwakeMs(up), boot: BootMs(up), wall: WallMs(wall) }
 }
 
 fn engine_time(at: u64) -> EngineMs {
@@ -202,16 +207,18 @@ impl Rig {
         let policy_of_rig = policy.clone();
         let (domain, batch) = Domain::restore(
             Arc::new(policy.clone()),
-            BootId("boot".into()),
+            BootId("boot0".into()),
             Vec::new(),
             Seq(0),
-            moment(0, 0),
+            moment(0, 0, 0),
         );
         let mut rig = Self {
             policy,
             domain,
             now: 0,
             wall_offset: 0,
+            lost: 0,
+            boots: 0,
             containers: BTreeMap::new(),
             watches: BTreeMap::new(),
             queue: BTreeMap::new(),
@@ -229,7 +236,7 @@ impl Rig {
             acts: Vec::new(),
             sent: Vec::new(),
             decisions: Vec::new(),
-            observed: vec![(moment(0, 0), Observation::PolicyLoaded(Arc::new(policy_of_rig)))],
+            observed: vec![(moment(0, 0, 0), Observation::PolicyLoaded(Arc::new(policy_of_rig)))],
             inspects: 0,
             lists: 0,
         };
@@ -237,15 +244,22 @@ impl Rig {
         rig
     }
 
+    /// The host boots, and defib starts ten seconds after it. What runs is for the test to say.
+    pub fn reboot(&mut self) {
+        self.boots += 1;
+        self.lost = UPTIME + self.now - 10_000;
+        self.crash();
+    }
+
     /// kill −9 and a start from what was committed.
     pub fn crash(&mut self) {
         self.queue.clear();
         self.watches.clear();
         let records = self.kept.values().cloned().collect();
-        let now = moment(self.now, self.wall_offset);
+        let now = moment(self.now, self.lost, self.wall_offset);
         let (domain, batch) = Domain::restore(
             Arc::new(self.policy.clone()),
-            BootId("boot".into()),
+            BootId(format!("boot{}", self.boots).into()),
             records,
             self.seq,
             now,
@@ -376,8 +390,10 @@ impl Rig {
         let until = self.now + ms(span);
         loop {
             let queued = self.queue.keys().next().map(|(at, _)| *at);
-            let deadline =
-                self.domain.next_deadline().map(|at| at.0.saturating_sub(UPTIME).max(self.now));
+            let deadline = self
+                .domain
+                .next_deadline()
+                .map(|at| (at.0 + self.lost).saturating_sub(UPTIME).max(self.now));
             let sample = self.watches.values().map(|(_, at)| *at).min();
             let check = self.containers.values().filter_map(next_check).min();
             let next =
@@ -400,9 +416,36 @@ impl Rig {
         self.now = until;
     }
 
+    /// Runs until that is so.
+    ///
+    /// # Panics
+    /// Where it does not come within ten minutes.
+    pub fn until(&mut self, wanted: impl Fn(&Self) -> bool) {
+        let came = (0..60_000).any(|_| {
+            if wanted(self) {
+                return true;
+            }
+            self.run(Duration::from_millis(10));
+            wanted(self)
+        });
+        assert!(came, "{:?}", self.decisions);
+    }
+
+    /// A replica hangs until its verdict is given time to settle.
+    pub fn hangs_until_it_settles(&mut self, name: &str) {
+        self.behave(name, Behaviour::Hangs);
+        self.until(|rig| rig.holds().contains(&"settling"));
+    }
+
+    /// A replica hangs until the first act.
+    pub fn hangs_until_it_is_restarted(&mut self, name: &str) {
+        self.behave(name, Behaviour::Hangs);
+        self.until(|rig| !rig.acts.is_empty());
+    }
+
     pub fn step(&mut self, observation: Observation) {
-        self.observed.push((moment(self.now, self.wall_offset), observation.clone()));
-        let batch = self.domain.step(moment(self.now, self.wall_offset), observation);
+        self.observed.push((moment(self.now, self.lost, self.wall_offset), observation.clone()));
+        let batch = self.domain.step(moment(self.now, self.lost, self.wall_offset), observation);
         self.carry_out(batch);
     }
 

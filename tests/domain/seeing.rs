@@ -11,7 +11,6 @@ use defib::domain::{
     policy::{Place, Policy, ProbeSpec, RestartMode, ServicePolicy, Threshold},
     record::Decision,
 };
-use std::time::Duration;
 
 fn settled(services: Vec<ServicePolicy>) -> Rig {
     let names: Vec<String> = services.iter().map(|service| service.name.to_string()).collect();
@@ -29,14 +28,6 @@ fn of_kind(rig: &Rig, kind: IncidentKind) -> Vec<MessageKind> {
 }
 
 /// Runs until that is so, for at most ten minutes.
-fn until(rig: &mut Rig, wanted: impl Fn(&Rig) -> bool) {
-    let came = (0..60_000).any(|_| {
-        rig.run(Duration::from_millis(10));
-        wanted(rig)
-    });
-    assert!(came, "{:?}", rig.decisions);
-}
-
 #[test]
 fn a_blindness_that_ends_is_told_to_be_over() {
     let mut rig = settled(vec![probed("web")]);
@@ -83,8 +74,8 @@ fn nothing_is_over_while_nobody_can_look() {
     rig.add_with("web", |container| container.healthcheck = Some(healthcheck()));
     rig.run(seconds(90));
     rig.behave("web", Behaviour::Hangs);
-    until(&mut rig, |rig| rig.acts.len() == 1);
-    until(&mut rig, |rig| rig.view().replicas[0].verdict == Verdict::Healthy);
+    rig.until(|rig| rig.acts.len() == 1);
+    rig.until(|rig| rig.view().replicas[0].verdict == Verdict::Healthy);
     rig.run(seconds(5));
     rig.engine_works = false;
     rig.run(seconds(3600));
@@ -104,7 +95,7 @@ fn nothing_is_over_while_nobody_can_look() {
 fn a_stall_of_ours_is_not_held_against_a_restart() {
     let mut rig = settled(vec![probed("web")]);
     rig.behave("web", Behaviour::Hangs);
-    until(&mut rig, |rig| rig.acts.len() == 1);
+    rig.until(|rig| rig.acts.len() == 1);
     rig.run(seconds(2));
     assert!(rig.view().replicas[0].in_hand);
     // The process was stopped for longer than the verification may take; what came meanwhile comes after.
@@ -137,11 +128,11 @@ fn a_refusal_in_mid_ladder_leaves_our_own_stop_ours() {
     let mut rig = settled(vec![probed("web")]);
     rig.behave("web", Behaviour::Hangs);
     rig.act_outcome = Some(ActOutcome::Failed { status: 500, message: "no start".to_owned() });
-    until(&mut rig, |rig| rig.acts.len() == 1);
+    rig.until(|rig| rig.acts.len() == 1);
     // The stop went through, the start did not, and starting alone is forbidden.
     rig.by_hand("web", ContainerState::Exited, &[EventAction::Died { exit_code: Some(143) }]);
     rig.act_outcome = Some(ActOutcome::Denied("403".to_owned()));
-    until(&mut rig, |rig| rig.acts.len() == 2);
+    rig.until(|rig| rig.acts.len() == 2);
     assert_eq!(rig.acts[1].1.primitive, Primitive::Start);
     rig.run(seconds(60));
     assert_eq!(rig.view().replicas[0].spent.0, 1, "what was done is paid for");
@@ -154,7 +145,7 @@ fn a_refusal_in_mid_ladder_leaves_our_own_stop_ours() {
 fn what_is_no_longer_configured_is_not_restarted_though_its_attempt_had_begun() {
     let mut rig = settled(vec![probed("web"), probed("api")]);
     rig.behave("web", Behaviour::Hangs);
-    until(&mut rig, |rig| {
+    rig.until(|rig| {
         rig.view()
             .replicas
             .iter()
@@ -175,7 +166,7 @@ fn what_an_attempt_keeps_of_a_service_that_is_no_longer_configured_misses_nobody
     rig.add("web-2");
     rig.run(seconds(90));
     rig.behave("web-1", Behaviour::Hangs);
-    until(&mut rig, |rig| !rig.acts.is_empty());
+    rig.until(|rig| !rig.acts.is_empty());
     rig.run(seconds(5));
     rig.reload(policy(vec![probed("api")]));
     rig.run(seconds(300));
@@ -191,7 +182,7 @@ fn giving_up_wakes_people_even_below_the_threshold() {
     web.budget.restarts = 1;
     let mut rig = settled(vec![web]);
     rig.behave("web", Behaviour::Hangs);
-    until(&mut rig, |rig| rig.acts.len() == 1);
+    rig.until(|rig| rig.acts.len() == 1);
     rig.run(seconds(30));
     rig.behave("web", Behaviour::Hangs);
     rig.run(seconds(120));
@@ -253,7 +244,7 @@ fn a_stop_that_takes_for_ever_is_no_cure_under_way() {
     rig.acts_are_answered = false;
     rig.act_outcome = Some(ActOutcome::TimedOut(seconds(3600)));
     rig.behave("web", Behaviour::Hangs);
-    until(&mut rig, |rig| rig.acts.len() == 1);
+    rig.until(|rig| rig.acts.len() == 1);
     rig.run(seconds(60));
     assert!(rig.told().iter().all(|(_, severity, _)| *severity == Severity::Notice));
     rig.run(seconds(120));
@@ -274,7 +265,7 @@ fn a_trial_that_tried_nothing_is_not_counted() {
         rig.decisions.iter().filter(|(_, decision)| chosen(decision)).count()
     };
     rig.inspects_work = false;
-    until(&mut rig, |rig| trials(rig) == 1);
+    rig.until(|rig| trials(rig) == 1);
     rig.run(seconds(30));
     assert!(rig.acts.is_empty());
     rig.inspects_work = true;

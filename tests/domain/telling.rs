@@ -105,9 +105,7 @@ fn a_slow_sink_delays_no_other() {
 fn a_crash_before_the_answer_repeats_under_the_same_key_and_loses_nothing() {
     let mut rig = watched_only();
     rig.behave("web", Behaviour::Hangs);
-    while rig.sent.is_empty() {
-        rig.run(Duration::from_millis(10));
-    }
+    rig.until(|rig| !rig.sent.is_empty());
     rig.crash();
     rig.run(seconds(60));
     assert_eq!(rig.sent.len(), 2);
@@ -275,7 +273,7 @@ fn what_joined_the_brake_before_a_boot_is_told_after_it() {
     all_hang(&mut rig, 5..6);
     rig.run(seconds(40));
     assert_eq!(of_brake(&rig).len(), 1);
-    rig.crash();
+    rig.reboot();
     rig.run(seconds(400));
     let told = of_brake(&rig);
     assert!(told.iter().any(|(_, members)| members[0] == "s05- (new)"), "{told:?}");
