@@ -92,7 +92,6 @@ impl Domain {
             domain.restore_replica(kept);
         }
         domain.adopt_policy();
-        domain.looking.want_list(now.awake);
         domain.agenda.touch(Owner::Looking);
         domain.agenda.touch(Owner::Host);
         for key in domain.incidents.keys() {

@@ -137,13 +137,8 @@ impl Domain {
         if replica.rivals == rivals {
             return;
         }
+        self.leave_rivals(replica);
         let name = &replica.kept.name;
-        for rival in replica.rivals.iter().filter(|rival| !rivals.contains(*rival)) {
-            if let Some(service) = self.services.get_mut(rival) {
-                service.contested.remove(name);
-            }
-            self.agenda.touch(Owner::Service(rival.clone()));
-        }
         for rival in &rivals {
             self.services.entry(rival.clone()).or_default().contested.insert(name.clone());
             self.agenda.touch(Owner::Service(rival.clone()));
@@ -152,6 +147,16 @@ impl Domain {
             (!rivals.is_empty()).then(|| replica.rivals_since.unwrap_or(self.now));
         replica.rivals = rivals;
         self.agenda.touch(Owner::Replica(name.clone()));
+    }
+
+    /// A replica is contested no longer.
+    pub(in crate::domain) fn leave_rivals(&mut self, replica: &Replica) {
+        for rival in &replica.rivals {
+            if let Some(service) = self.services.get_mut(rival) {
+                service.contested.remove(&replica.kept.name);
+            }
+            self.agenda.touch(Owner::Service(rival.clone()));
+        }
     }
 
     /// While its health matters, the next healthcheck result is looked for when it is due.

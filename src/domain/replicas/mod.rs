@@ -12,7 +12,6 @@ mod probing;
 use super::{
     Domain,
     acting::attempt::Attempt,
-    agenda::Owner,
     effect::{Effect, ProbeOrder},
     judging::absence,
     moment::AwakeMs,
@@ -104,12 +103,7 @@ impl Domain {
 
     pub(super) fn forget(&mut self, replica: &Replica) {
         let name = &replica.kept.name;
-        for rival in &replica.rivals {
-            if let Some(service) = self.services.get_mut(rival) {
-                service.contested.remove(name);
-            }
-            self.agenda.touch(Owner::Service(rival.clone()));
-        }
+        self.leave_rivals(replica);
         if let Some(Watched { policy, .. }) = &replica.watched {
             for probe in &policy.probes {
                 let target = Target { replica: name.clone(), probe: probe.name.clone() };

@@ -271,25 +271,18 @@ impl Attempt {
 
     /// Whether its stop may have reached the container: by an event, by what was seen, or because nobody answered.
     pub(crate) fn may_have_stopped(&self) -> bool {
-        let unanswered = match &self.phase {
-            Phase::Observing { report, .. } => is_unanswered(report),
-            Phase::Acting { .. } => true,
-            Phase::Evidence
-            | Phase::Inspecting
-            | Phase::Intent { .. }
-            | Phase::Verifying { .. } => false,
-        };
-        self.stop_sent.is_some() || !self.outcomes.is_empty() || unanswered
+        self.stop_sent.is_some() || !self.outcomes.is_empty() || self.may_still_act()
     }
 
-    /// Whether a call of it may still arrive at the engine, or be at work there.
+    /// Whether a call of it may still arrive at the engine, or be at work there, now that it ends.
     pub(crate) fn may_still_act(&self) -> bool {
         match &self.phase {
             Phase::Observing { report, .. } => is_unanswered(report),
-            Phase::Evidence
+            // Where it ends while it acts, the engine has answered.
+            Phase::Acting { .. }
+            | Phase::Evidence
             | Phase::Inspecting
             | Phase::Intent { .. }
-            | Phase::Acting { .. }
             | Phase::Verifying { .. } => false,
         }
     }
