@@ -4,20 +4,17 @@
 //! directory, no control socket. Only what makes the daemon wrong ends it: a config with errors, and a second daemon on the
 //! same state.
 
-use super::{
-    check::Checked,
-    reload::{Lacking, OnlyAtStart, Reloading, look_at_secrets},
-};
+mod problem;
+
+pub use problem::RunProblem;
+
+use super::reload::{Lacking, OnlyAtStart, Reloading, look_at_secrets};
 use crate::{
     chronicle::Chronicle,
     clock::{Clock, HostClock},
-    config::{self, Config, ConfigError, problem::Style},
+    config::{self, Config, problem::Style},
     daemon::{self, World},
-    docker::{
-        adapter::DockerEngine,
-        address::{AddressError, EngineAddress},
-        port::Engine,
-    },
+    docker::{adapter::DockerEngine, address::EngineAddress, port::Engine},
     domain::{
         Domain,
         name::{HostName, Seq, SinkName},
@@ -35,7 +32,6 @@ use crate::{
     store::{
         absent::AbsentStore,
         port::Store,
-        problem::StoreProblem,
         sqlite::{ANSWERS, Opened, SqliteStore},
     },
     tasks::Tasks,
@@ -43,7 +39,6 @@ use crate::{
 use std::{
     collections::BTreeMap,
     error::Error,
-    fmt,
     io::{self, IsTerminal},
     path::{Path, PathBuf},
     sync::Arc,
@@ -74,64 +69,6 @@ pub struct Request {
     pub state_dir: Option<PathBuf>,
     /// Where the control socket and the `hold` file are.
     pub runtime_dir: PathBuf,
-}
-
-/// Why the daemon could not run.
-#[derive(Debug)]
-pub enum RunProblem {
-    /// The config can't be used.
-    Config(ConfigError),
-    /// The engine's address is none.
-    Address(AddressError),
-    /// Another daemon owns the state directory.
-    AnotherDaemon(StoreProblem),
-    /// The system refuses what every process needs.
-    System(io::Error),
-}
-
-impl RunProblem {
-    /// 1 where the config has errors, as `check` says it; else 2.
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            Self::Config(ConfigError::Invalid(_)) => Checked::Wrong.exit_code(),
-            Self::Config(_) | Self::Address(_) | Self::AnotherDaemon(_) | Self::System(_) => {
-                Checked::Unreadable.exit_code()
-            }
-        }
-    }
-}
-
-impl fmt::Display for RunProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Config(ConfigError::Invalid(problems)) => {
-                f.write_str(problems.render(Style::Plain).trim_end())
-            }
-            Self::Config(error) => write!(f, "{error}"),
-            Self::Address(error) => write!(f, "{error}"),
-            Self::AnotherDaemon(problem) => write!(f, "{problem}"),
-            Self::System(_) => {
-                f.write_str("failed to start: the system refuses threads, signals or sockets")
-            }
-        }
-    }
-}
-
-impl Error for RunProblem {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Config(error) => error.source(),
-            Self::Address(error) => error.source(),
-            Self::AnotherDaemon(problem) => problem.source(),
-            Self::System(error) => Some(error),
-        }
-    }
-}
-
-impl From<io::Error> for RunProblem {
-    fn from(error: io::Error) -> Self {
-        Self::System(error)
-    }
 }
 
 /// Runs until SIGTERM or SIGINT.
@@ -426,64 +363,4 @@ fn end(workers: Runtime) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::record::SinkRecord;
-    use std::{fs, os::unix::fs::symlink};
-
-    #[test]
-    fn whatever_stands_under_the_name_of_the_hold_file_holds() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join(HOLD);
-        let mut held = hold_file(path.clone());
-        assert!(!held());
-        fs::write(&path, "").unwrap();
-        assert!(held());
-        fs::remove_file(&path).unwrap();
-        assert!(!held());
-        symlink(dir.path().join("nowhere"), &path).unwrap();
-        assert!(held(), "a link that leads nowhere");
-        fs::remove_file(&path).unwrap();
-        symlink(&path, &path).unwrap();
-        assert!(held(), "a link to itself");
-        fs::remove_file(&path).unwrap();
-        fs::create_dir(&path).unwrap();
-        assert!(held(), "a directory");
-    }
-
-    #[test]
-    fn a_directory_that_cannot_be_looked_into_holds_until_it_can() {
-        let dir = tempfile::tempdir().unwrap();
-        let run = dir.path().join("run");
-        let mut held = hold_file(run.join(HOLD));
-        assert!(!held(), "no directory, no file");
-        // Root may read everything, but nobody can go through these.
-        fs::write(&run, "a file").unwrap();
-        assert!(held());
-        fs::remove_file(&run).unwrap();
-        symlink(&run, &run).unwrap();
-        assert!(held());
-        fs::remove_file(&run).unwrap();
-        fs::create_dir(&run).unwrap();
-        assert!(!held());
-    }
-
-    #[test]
-    fn pages_have_arrived_where_a_sink_for_them_was_proven_as_it_is_now() {
-        let text = "[sink.a]\nterminal = {}\n[sink.b]\nterminal = {}\nseverities = ['ticket']\n";
-        let host = HostName::new("kit-1");
-        let mut config = config::parse("defib.toml", text, &host).unwrap().config;
-        for sink in &mut config.policy.sinks {
-            sink.definition = 7;
-        }
-        let arrived = |sink: &str, definition| {
-            let sink = SinkName::new(sink);
-            let record = Record::Sink(SinkRecord { sink, proven: true, definition });
-            pages_have_arrived(&config, &HostClock::new(), &[record])
-        };
-        assert!(arrived("a", 7));
-        assert!(!arrived("a", 8), "it went elsewhere then");
-        assert!(!arrived("b", 7), "it takes no pages");
-        assert!(!pages_have_arrived(&config, &HostClock::new(), &[]));
-    }
-}
+mod tests;

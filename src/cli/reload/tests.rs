@@ -1,0 +1,184 @@
+use super::*;
+use crate::{clock::HostClock, config, domain::name::HostName};
+use rustix::process::{Signal, getpid, kill_process};
+use std::{
+    path::Path,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+        mpsc as threads,
+    },
+};
+use tokio::{runtime::Handle, sync::Barrier};
+
+fn parsed(text: &str) -> Config {
+    config::parse("defib.toml", text, &HostName::new("kit-1")).unwrap().config
+}
+
+fn request(engine: Option<&str>) -> Request {
+    Request {
+        config: None,
+        dry_run: false,
+        engine: engine.map(str::to_owned),
+        docker_host: None,
+        state_dir: None,
+        runtime_dir: PathBuf::new(),
+    }
+}
+
+#[test]
+fn what_only_a_start_takes_up_is_named_when_it_changes() {
+    let before = "engine.address = 'unix:///a.sock'\nstate.dir = '/a'\n[sink.a]\nterminal = {}\n";
+    let after = before.replace("/a", "/b");
+    let changed = |request: &Request| {
+        let of = |text: &str| OnlyAtStart::of(&parsed(text), request);
+        assert!(of(before).changed(&of(before)).is_empty());
+        of(before).changed(&of(&after))
+    };
+    assert_eq!(changed(&request(None)), ["engine.address", "state.dir"]);
+    // What the command line says, the config does not.
+    assert_eq!(changed(&request(Some("unix:///c.sock"))), ["state.dir"]);
+}
+
+fn slack(path: &Path) -> Config {
+    parsed(&format!("[sink.a]\nslack = {{ url_file = '{}' }}\n", path.display()))
+}
+
+#[tokio::test]
+async fn a_secret_that_comes_late_is_found_without_a_signal() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("slack.url");
+    let (mut config, mut lacking) = (slack(&path), Lacking::default());
+    let salt = Salt::random().unwrap();
+    look_at_secrets(&mut config, &mut lacking, &salt).await;
+    assert_eq!(lacking.0.len(), 1);
+    assert!(config.policy.sinks[0].lacks.is_some(), "`status` can say it");
+    assert!(!look_at_secrets(&mut config, &mut lacking, &salt).await, "nothing has changed");
+    let without = config.policy.sinks[0].definition;
+    std::fs::write(&path, "https://hooks.example.org/x").unwrap();
+    assert!(look_at_secrets(&mut config, &mut lacking, &salt).await);
+    assert!(lacking.0.is_empty() && config.policy.sinks[0].lacks.is_none());
+    let with = config.policy.sinks[0].definition;
+    assert_ne!(with, without);
+    std::fs::write(&path, "https://hooks.example.org/y").unwrap();
+    assert!(look_at_secrets(&mut config, &mut lacking, &salt).await);
+    assert_ne!(config.policy.sinks[0].definition, with);
+}
+
+fn reloading(config: Config, read: Arc<ReadConfig>, build: Arc<BuildSinks>) -> Reloading {
+    let request = request(None);
+    Reloading {
+        read,
+        build,
+        clock: Arc::new(HostClock::new()),
+        started_with: OnlyAtStart::of(&config, &request),
+        request,
+        config,
+        lacking: Lacking::default(),
+        salt: Salt::random().unwrap(),
+        said: None,
+        out: None,
+    }
+}
+
+/// Reads a config that comes when the sender is dropped. Says each time that a read began.
+fn hangs() -> (Arc<ReadConfig>, threads::Sender<()>, mpsc::UnboundedReceiver<()>) {
+    let (release, held) = threads::channel::<()>();
+    let (begins, begun) = mpsc::unbounded_channel();
+    let held = Mutex::new(held);
+    let read = move || {
+        begins.send(()).ok();
+        held.lock().unwrap().recv().ok();
+        Ok(parsed(""))
+    };
+    (Arc::new(read), release, begun)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_end_is_ordered_at_once_while_the_config_can_not_be_read() {
+    let (read, release, mut begun) = hangs();
+    let (orders, mut ordered) = mpsc::channel(1);
+    let build: Arc<BuildSinks> = Arc::new(|_| Ok(Sinks::new()));
+    let tasks = Tasks::on(Handle::current());
+    reloading(parsed(""), read, build).heed_signals(orders, &tasks).unwrap();
+    let bound = Duration::from_secs(5);
+    kill_process(getpid(), Signal::HUP).unwrap();
+    timeout(bound, begun.recv()).await.unwrap().unwrap();
+    kill_process(getpid(), Signal::TERM).unwrap();
+    let order = timeout(bound, ordered.recv()).await.expect("the end is ordered");
+    assert!(matches!(order, Some(Order::Stop)));
+    drop(release);
+    let order = timeout(bound, ordered.recv()).await.expect("the config comes late, and counts");
+    assert!(matches!(order, Some(Order::Reload { .. })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_config_that_hangs_is_given_up_and_read_again_only_when_it_has_come_back() {
+    let (read, release, mut begun) = hangs();
+    let build: Arc<BuildSinks> = Arc::new(|_| Ok(Sinks::new()));
+    let mut reloading = reloading(parsed(""), read, build);
+    assert!(matches!(reloading.read_apart().await, Err(NotTaken::NotWithin)));
+    for _ in 0..100 {
+        assert!(matches!(reloading.read_apart().await, Err(NotTaken::NotBack)));
+    }
+    assert!(begun.recv().await.is_some() && begun.try_recv().is_err(), "one thread");
+    drop(release);
+    reloading.out.as_mut().unwrap().await.unwrap().unwrap();
+    // The paused clock may run ahead of the thread: what counts is that it is asked again.
+    assert!(!matches!(reloading.read_apart().await, Err(NotTaken::NotBack)));
+    assert!(begun.recv().await.is_some());
+}
+
+#[tokio::test]
+async fn the_secrets_of_all_sinks_are_looked_at_at_once() {
+    let names = 'a'..='h';
+    let config: String =
+        names.clone().map(|name| format!("[sink.{name}]\nterminal = {{}}\n")).collect();
+    let (config, all) = (parsed(&config), Barrier::new(names.count()));
+    let looks = look_at_all(&config, |_| async {
+        all.wait().await;
+        Readiness { definition: 1, lacks: None }
+    });
+    let seen = timeout(Duration::from_secs(5), looks).await.expect("none waits for another");
+    assert_eq!(seen.len(), 8);
+}
+
+#[tokio::test]
+async fn a_secret_that_can_not_be_taken_up_is_said_once_and_not_as_a_config() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("slack.url");
+    std::fs::write(&path, "https://hooks.example.org/x").unwrap();
+    let builds = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&builds);
+    let build: Arc<BuildSinks> = Arc::new(move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+        Err(RunProblem::System(io::ErrorKind::OutOfMemory.into()))
+    });
+    let mut reloading = reloading(slack(&path), Arc::new(|| Ok(parsed(""))), build);
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let writer = Arc::clone(&log);
+    let subscriber =
+        tracing_subscriber::fmt().with_writer(move || Shared(Arc::clone(&writer))).finish();
+    let logging = tracing::subscriber::set_default(subscriber);
+    for _ in 0..3 {
+        assert!(reloading.look_again().await.is_none());
+    }
+    drop(logging);
+    let log = String::from_utf8(log.lock().unwrap().clone()).unwrap();
+    assert_eq!(builds.load(Ordering::SeqCst), 3, "it is tried each minute");
+    assert_eq!(log.matches("a secret of a sink has changed, and").count(), 1, "{log}");
+    assert!(!log.contains("the config was not taken"), "{log}");
+}
+
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
