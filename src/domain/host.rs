@@ -233,9 +233,13 @@ impl Domain {
             .map(|latest| name(latest, true))
             .chain(others.map(|other| name(other, false)))
             .collect();
-        let count = failing.onset.keys().chain(&failing.down).collect::<BTreeSet<_>>().len();
-        let content =
-            wording::host::brake(engaged, members, count, self.services.len(), self.may_be_tried());
+        let content = wording::host::brake(
+            engaged,
+            members,
+            failing.all().len(),
+            self.services.len(),
+            self.may_be_tried(),
+        );
         let due = engaged.told_at() <= self.now.awake;
         let picture = Picture {
             grown: engaged.grown,

@@ -27,8 +27,8 @@ pub const NEXT_TRIAL_AFTER: [Duration; 3] =
 /// A person hears of it so long after it is on: what fails at once is seen to within seconds, and one word names it all.
 pub const GATHERED_FOR: Duration = Duration::from_secs(10);
 
-/// What joins is told of so long after the first of it: a storm is two messages and not twenty, and what fails later is told
-/// of hardly later than it would be without the brake.
+/// What joins is told of so long after the first of it: what joins bit by bit is one message and not twenty, and is told of
+/// hardly later than it would be without the brake.
 pub const JOINED_TOLD_AFTER: Duration = Duration::from_secs(60);
 
 /// The failures must have been too few for this long before the brake goes by itself.
@@ -88,6 +88,11 @@ pub(crate) struct Failing {
 }
 
 impl Failing {
+    /// What fails or is down.
+    pub(crate) fn all(&self) -> BTreeSet<&ServiceName> {
+        self.onset.keys().chain(&self.down).collect()
+    }
+
     /// Whether so much began to fail within so short a time that the cause is elsewhere.
     pub(crate) fn is_much(&self, brake: BrakePolicy, watched: usize, now: AwakeMs) -> bool {
         let fresh = |onset: &&AwakeMs| {
@@ -136,16 +141,15 @@ impl Engaged {
         is_over: impl Fn(&ServiceName) -> bool,
         now: Moment,
     ) {
-        let fails = || failing.onset.keys().chain(&failing.down).cloned();
-        let count = u32::try_from(fails().collect::<BTreeSet<_>>().len()).unwrap_or(u32::MAX);
-        self.most = self.most.max(count);
+        let fails = failing.all();
+        self.most = self.most.max(u32::try_from(fails.len()).unwrap_or(u32::MAX));
         if now.awake < self.told_at() {
-            self.told.extend(fails());
+            self.told.extend(fails.into_iter().cloned());
             return;
         }
         self.told.retain(|name| !is_over(name));
         self.joined.retain(|name| !is_over(name));
-        self.joined.extend(fails().filter(|name| !self.told.contains(name)));
+        self.joined.extend(fails.into_iter().filter(|name| !self.told.contains(*name)).cloned());
         self.joined_since =
             if self.joined.is_empty() { None } else { self.joined_since.or(Some(now)) };
         if self.joined_told_at().is_some_and(|at| at <= now.awake) {

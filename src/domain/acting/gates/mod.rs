@@ -83,8 +83,8 @@ impl Shut {
 type Gate = fn(&Scene<'_>) -> Option<Shut>;
 
 /// All gates, in order. What does not pass by itself comes before what does (never before the settling, a spent budget
-/// before the backoff, evidence that does not count before a busy host), so that the reason told is the one that matters; `dry` is the last: its "would
-/// be restarted now" is then true.
+/// before the backoff, evidence that does not count before a busy host), so that the reason told is the one that matters;
+/// `dry` is the last: its "would be restarted now" is then true.
 const GATES: [Gate; 21] = [
     not_running::gate,
     paused::gate,
