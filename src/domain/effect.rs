@@ -141,6 +141,8 @@ pub struct SendOrder {
     pub deadline: Duration,
     /// False where it could not be recorded and is sent from memory all the same.
     pub durable: bool,
+    /// How long ago it was decided: what it says is as of then.
+    pub late: Duration,
 }
 
 /// Its word, for transcripts and texts.

@@ -91,7 +91,7 @@ impl IncidentKind {
 pub enum MessageKind {
     /// It began.
     Opened,
-    /// It was a notice and is now a page.
+    /// It disturbs more than it did: it was a notice and is now a page.
     Raised,
     /// No restart is left, and it is not well: defib will not try again by itself.
     GivenUp,
@@ -99,6 +99,8 @@ pub enum MessageKind {
     Grown,
     /// Well again; watched until it has stayed so.
     Recovered,
+    /// It was told to be well again, and it is not.
+    Relapsed,
     /// Still open: a reminder (P3).
     Reminder,
     /// Over.

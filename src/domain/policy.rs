@@ -3,10 +3,11 @@
 
 use super::{
     message::Severity,
+    moment::Spoken,
     name::{HostName, ProbeName, ServiceName, SinkName},
 };
 use serde::{Deserialize, Serialize};
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 /// Everything the domain is told to keep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -215,6 +216,18 @@ pub struct Threshold {
     pub failures: Option<u32>,
     /// Failing for so long, in awake time.
     pub failing_for: Option<Duration>,
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let failures = self.failures.map(|n| match n {
+            1 => "1 failure".to_owned(),
+            n => format!("{n} failures"),
+        });
+        let span = self.failing_for.map(|span| Spoken(span).to_string());
+        let parts: Vec<String> = [failures, span].into_iter().flatten().collect();
+        f.write_str(&parts.join(" or "))
+    }
 }
 
 /// So many restarts for one trouble.

@@ -56,7 +56,8 @@ impl Domain {
                 }
             }
             (None, Some(picture)) => {
-                if let Some(level) = picture.level {
+                // What is well again before it was told is told no more: somebody else's incident had stood for it.
+                if let Some(level) = picture.level.filter(|_| !picture.recovered) {
                     self.host.serials.incident += 1;
                     let id = IncidentId(self.host.serials.incident);
                     let incident = Incident::open(id, key.clone(), picture, level, now);
@@ -169,13 +170,14 @@ impl Domain {
                     }
                 }
                 Next::WaitForCommit => self.agenda.wait_for_commit(Owner::Sink(name.clone())),
-                Next::Send { message, attempt, deadline, durable } => {
+                Next::Send { message, attempt, deadline, durable, late } => {
                     let order = SendOrder {
                         sink: name.clone(),
                         message: *message,
                         attempt,
                         deadline,
                         durable,
+                        late,
                     };
                     self.effects.push(Effect::Send(Box::new(order)));
                 }

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     clock::Clock,
     docker::port::Pending,
-    domain::{effect::SendOrder, message::Message, observation::DeliveryOutcome},
+    domain::{effect::SendOrder, observation::DeliveryOutcome},
 };
 use jiff::tz::TimeZone;
 use reqwest::header::HeaderMap;
@@ -50,8 +50,8 @@ fn room(topic: Topic) -> Room {
 }
 
 /// The body of a request: the message as blocks, or as text alone where there is only a headline.
-pub fn payload(message: &Message, durable: bool, tz: &TimeZone) -> Value {
-    let wording = word(message, durable, tz);
+pub fn payload(order: &SendOrder, tz: &TimeZone) -> Value {
+    let wording = word(order, tz);
     if wording.parts.is_empty() {
         let text = format!("{} {}", wording.tone.sign(), block(&wording, Style::Plain));
         return text_alone(text.trim_end(), PLAIN);
@@ -184,7 +184,7 @@ impl SlackSink {
         let deadline = Deadline::within(order.deadline);
         let url = read_secret(&self.url, deadline).await.map_err(DeliveryOutcome::NotSent)?;
         let address = address::of(&url, self.allow_http).map_err(DeliveryOutcome::NotSent)?;
-        let body = payload(&order.message, order.durable, &self.tz).to_string().into_bytes();
+        let body = payload(order, &self.tz).to_string().into_bytes();
         let post =
             Post { url: &address.url, headers: HeaderMap::new(), body, reads: Reads::Always };
         let answer = self

@@ -93,7 +93,7 @@ impl Sink for TerminalSink {
     fn deliver(&self, order: Arc<SendOrder>) -> Pending<'_, DeliveryOutcome> {
         Box::pin(async move {
             let deadline = Deadline::within(order.deadline);
-            let text = block(&word(&order.message, order.durable, &self.tz), self.style);
+            let text = block(&word(&order, &self.tz), self.style);
             let (written, result) = oneshot::channel();
             match self.blocks.try_send(Block { text, written }) {
                 Ok(()) => {}

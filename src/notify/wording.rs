@@ -9,8 +9,16 @@ use super::{
     text::{cut, one_line, several_lines},
     times,
 };
-use crate::domain::message::{Message, MessageKind, Severity};
+use crate::domain::{
+    effect::SendOrder,
+    message::{Message, MessageKind, Severity},
+    moment::Spoken,
+};
 use jiff::tz::TimeZone;
+use std::{borrow::Cow, time::Duration};
+
+/// What was decided so long ago may not be so any more, and the message says how old it is.
+const LATE: Duration = Duration::from_secs(60);
 
 /// A message in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,15 +145,16 @@ impl Line {
     }
 }
 
-/// Says a message in words. `durable` is false where it could not be recorded before it was sent.
-pub fn word(message: &Message, durable: bool, tz: &TimeZone) -> Wording {
+/// Says a message in words, as it leaves now.
+pub fn word(order: &SendOrder, tz: &TimeZone) -> Wording {
+    let message = &order.message;
     let tone = tone(message);
     let host = short(message.host.as_str());
     Wording {
         tone,
         title: title(message),
         when: when(message, &host, tz),
-        asks: asks(message, tone, durable),
+        asks: asks(order, tone),
         parts: parts(message),
         footer: footer(message, &host),
         host,
@@ -154,9 +163,11 @@ pub fn word(message: &Message, durable: bool, tz: &TimeZone) -> Wording {
 
 fn tone(message: &Message) -> Tone {
     match message.kind {
-        MessageKind::Opened | MessageKind::Raised | MessageKind::GivenUp | MessageKind::Grown => {
-            Tone::New(message.severity)
-        }
+        MessageKind::Opened
+        | MessageKind::Raised
+        | MessageKind::GivenUp
+        | MessageKind::Grown
+        | MessageKind::Relapsed => Tone::New(message.severity),
         MessageKind::Reminder => Tone::Still(message.severity),
         MessageKind::Recovered => Tone::Recovered,
         MessageKind::Resolved => Tone::Resolved,
@@ -189,6 +200,7 @@ fn when(message: &Message, host: &str, tz: &TimeZone) -> String {
         | MessageKind::Raised
         | MessageKind::GivenUp
         | MessageKind::Grown
+        | MessageKind::Relapsed
         | MessageKind::Reminder => {
             format!("On {host} since {since}{}.", took(": ", " so far"))
         }
@@ -201,23 +213,33 @@ fn when(message: &Message, host: &str, tz: &TimeZone) -> String {
     }
 }
 
-fn asks(message: &Message, tone: Tone, durable: bool) -> Vec<String> {
-    let mut asks = Vec::new();
+fn asks(order: &SendOrder, tone: Tone) -> Vec<String> {
+    let message = &order.message;
+    let mut asks: Vec<Cow<'_, str>> = Vec::new();
     match message.kind {
-        MessageKind::Raised => asks.push("It was told as a notice first."),
+        MessageKind::Raised => asks.push("It was told as a notice first.".into()),
         MessageKind::GivenUp => {
-            asks.push("Restarts did not help and none is left: defib will not try again by itself.")
+            asks.push("No restart is left: defib will not try again by itself.".into());
         }
-        MessageKind::Grown => asks.push("More has come to it since it was told."),
+        MessageKind::Grown => asks.push("More has come to it since it was told.".into()),
+        MessageKind::Relapsed => {
+            asks.push("It was told to be well again, and that did not hold.".into());
+        }
         MessageKind::Missed => {
-            asks.push("Told late: this sink could not be reached while it went on.")
+            asks.push("Told late: this sink could not be reached while it went on.".into());
         }
         MessageKind::Opened
         | MessageKind::Recovered
         | MessageKind::Reminder
         | MessageKind::Resolved => {}
     }
-    asks.push(match tone {
+    if order.late >= LATE && message.kind != MessageKind::Missed {
+        let late = Spoken(Duration::from_secs(order.late.as_secs()));
+        asks.push(
+            format!("This is as of {late} ago: the sink has not confirmed it sooner.").into(),
+        );
+    }
+    let wanted = match tone {
         Tone::New(Severity::Page) | Tone::Still(Severity::Page) => "Somebody has to act now.",
         Tone::New(Severity::Ticket) | Tone::Still(Severity::Ticket) => {
             "Somebody has to act, but not at once."
@@ -225,11 +247,12 @@ fn asks(message: &Message, tone: Tone, durable: bool) -> Vec<String> {
         Tone::New(Severity::Notice) | Tone::Still(Severity::Notice) => "Nothing to do for now.",
         Tone::Recovered => "Nothing to do; watched until it has stayed well.",
         Tone::Resolved | Tone::Missed(_) => "Nothing to do.",
-    });
-    if !durable {
-        asks.push("defib could not record this message: it may come twice.");
+    };
+    asks.push(wanted.into());
+    if !order.durable {
+        asks.push("defib could not record this message: it may come twice.".into());
     }
-    asks.into_iter().map(str::to_owned).collect()
+    asks.into_iter().map(Cow::into_owned).collect()
 }
 
 fn parts(message: &Message) -> Vec<Part> {

@@ -63,6 +63,8 @@ pub struct Container {
     pub log: Vec<HealthEntry>,
     pub next_check: u64,
     pub unhealthy: bool,
+    /// The engine has forgotten what its healthcheck showed, and says so until that shows enough anew.
+    pub forgotten: bool,
     pub auto_remove: bool,
     pub address: &'static str,
     pub stop_timeout: Option<Duration>,
@@ -291,6 +293,7 @@ impl Rig {
             log: Vec::new(),
             next_check: 0,
             unhealthy: false,
+            forgotten: false,
             auto_remove: false,
             address: "172.17.0.2",
             stop_timeout: None,
@@ -372,6 +375,16 @@ impl Rig {
         let id = container.id.clone();
         for action in actions {
             self.event(&id, name, action.clone());
+        }
+    }
+
+    /// The engine is restarted, and what runs lives through it (live restore).
+    pub fn restart_engine(&mut self) {
+        for container in self.containers.values_mut().filter(|c| c.healthcheck.is_some()) {
+            container.streak = 0;
+            container.log.clear();
+            container.unhealthy = false;
+            container.forgotten = true;
         }
     }
 
@@ -695,6 +708,7 @@ impl Rig {
                 container.log.remove(0);
             }
             let before = container.unhealthy;
+            container.forgotten &= !passes && container.streak + 1 < check.retries;
             if passes {
                 container.streak = 0;
                 container.unhealthy = false;
@@ -744,7 +758,7 @@ fn next_check(container: &Container) -> Option<u64> {
 fn inspection(container: &Container, now: u64) -> Inspection {
     let status = if container.unhealthy || container.state != ContainerState::Running {
         HealthStatus::Unhealthy
-    } else if container.log.is_empty() {
+    } else if container.log.is_empty() || container.forgotten {
         HealthStatus::Starting
     } else {
         HealthStatus::Healthy

@@ -221,7 +221,8 @@ fn what_this_host_lacks_for_sending_is_looked_at_again_each_minute() {
 #[test]
 fn a_page_that_is_refused_stays_owed_and_the_others_are_told_of_it() {
     let mut rig = started(oncall_and_desk());
-    answers(&mut rig, "oncall", std::iter::repeat_n(rejected(), 3));
+    // Whole, and reduced to what matters; and after a minute the same again.
+    answers(&mut rig, "oncall", std::iter::repeat_n(rejected(), 4));
     rig.behave("web", Behaviour::Hangs);
     rig.run(seconds(4 * MINUTE));
     assert!(of_kind(&rig, IncidentKind::Unhealthy).is_empty());
@@ -419,7 +420,7 @@ fn a_config_that_is_read_again_has_what_was_refused_tried_at_once() {
     let mut rig = started(policy.clone());
     rig.add("api");
     rig.run(seconds(90));
-    answers(&mut rig, "oncall", std::iter::repeat_n(rejected(), 3));
+    answers(&mut rig, "oncall", std::iter::repeat_n(rejected(), 4));
     rig.behave("web", Behaviour::Hangs);
     rig.run(seconds(2 * MINUTE));
     // That it takes another message meanwhile says nothing of the one that it refuses.

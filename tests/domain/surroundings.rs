@@ -339,3 +339,20 @@ fn what_came_back_while_the_event_stream_was_cut_is_not_called_down() {
     assert!(rig.told().is_empty(), "{:?}", rig.told());
     assert_eq!(rig.view().replicas[0].verdict, Verdict::Healthy);
 }
+
+#[test]
+fn failures_are_counted_on_when_the_engine_was_restarted_and_counts_anew() {
+    let web = ServicePolicy { restart: RestartMode::Never, ..service("web") };
+    let mut rig = Rig::new(policy(vec![web]));
+    rig.add_with("web", |container| container.healthcheck = Some(healthcheck()));
+    rig.run(seconds(90));
+    rig.behave("web", Behaviour::Hangs);
+    let count = |rig: &Rig| rig.view().replicas[0].trouble.as_ref().map_or(0, |(_, n)| *n);
+    rig.until(|rig| count(rig) == 3);
+    rig.restart_engine();
+    assert!(rig.sent.is_empty(), "five are to be told of");
+    // The engine itself calls it unhealthy only after three.
+    rig.until(|rig| !rig.sent.is_empty());
+    assert_eq!(count(&rig), 5);
+    assert!(!rig.containers["web"].unhealthy);
+}

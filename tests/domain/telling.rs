@@ -5,7 +5,7 @@ use defib::domain::{
     message::{IncidentKind, MessageKind, Severity},
     name::SinkName,
     observation::{ContainerState, DeliveryOutcome, EventAction, Observation},
-    policy::{RestartMode, ServicePolicy, SinkPolicy},
+    policy::{RestartMode, ServicePolicy, SinkPolicy, Threshold},
     record::Decision,
 };
 use std::time::Duration;
@@ -287,4 +287,151 @@ fn where_nothing_may_be_restarted_the_brake_promises_no_trial() {
     let (_, _, message) =
         rig.sent.iter().find(|sent| sent.2.incident_kind == IncidentKind::Brake).unwrap();
     assert!(message.done[1].starts_with("no trial is made"), "{:?}", message.done);
+}
+
+/// May be restarted twice and is not cured by that; then it fails on.
+fn not_cured_by_two() -> Rig {
+    let mut web = probed("web");
+    web.budget.restarts = 2;
+    let mut rig = Rig::new(policy(vec![web]));
+    rig.add("web").after_restart.extend([Behaviour::Hangs]);
+    rig.run(seconds(90));
+    rig.behave("web", Behaviour::Hangs);
+    rig.until(|rig| kinds(rig).contains(&MessageKind::GivenUp));
+    rig
+}
+
+#[test]
+fn a_recovery_from_what_was_told_louder_is_told_at_once_though_an_earlier_one_did_not_hold() {
+    let mut rig = Rig::new(policy(vec![ServicePolicy {
+        page_after: Threshold { failures: Some(30), failing_for: None },
+        ..probed("web")
+    }]));
+    rig.add("web").after_restart.extend([Behaviour::Fine, Behaviour::Hangs]);
+    rig.run(seconds(90));
+    rig.behave("web", Behaviour::Hangs);
+    rig.until(|rig| kinds(rig).last() == Some(&MessageKind::Recovered));
+    rig.behave("web", Behaviour::Hangs);
+    rig.until(|rig| kinds(rig).last() == Some(&MessageKind::Raised));
+    rig.run(seconds(60));
+    let paged = rig.sent.len();
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(60));
+    let told = kinds(&rig);
+    assert_eq!(told[paged..], [MessageKind::Recovered], "{:?}", rig.told());
+}
+
+#[test]
+fn what_fails_again_after_a_told_recovery_says_so_as_loudly_as_it_was_told() {
+    let mut rig = not_cured_by_two();
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(60));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(60));
+    let (kind, severity, _) = rig.told().pop().unwrap();
+    assert_eq!((kind, severity), (MessageKind::GivenUp, Severity::Page), "{:?}", rig.told());
+    let told = rig.sent.len();
+    // What flaps from here on disturbs nobody more than it has.
+    for _ in 0..5 {
+        rig.behave("web", Behaviour::Fine);
+        rig.run(seconds(60));
+        rig.behave("web", Behaviour::Hangs);
+        rig.run(seconds(60));
+    }
+    assert_eq!(rig.sent.len(), told, "{:?}", rig.told());
+}
+
+#[test]
+fn nobody_is_reminded_of_what_is_well_and_told_to_be_so_later() {
+    let mut web = ServicePolicy { restart: RestartMode::Never, ..probed("web") };
+    web.stable_for = seconds(3 * 3600);
+    let mut rig = Rig::new(policy(vec![web]));
+    rig.add("web");
+    rig.run(seconds(90));
+    for _ in 0..2 {
+        rig.behave("web", Behaviour::Hangs);
+        rig.run(seconds(60));
+        rig.behave("web", Behaviour::Fine);
+        rig.run(seconds(60));
+    }
+    rig.run(seconds(2 * 3600));
+    assert_eq!(kinds(&rig).last(), Some(&MessageKind::Relapsed), "{:?}", rig.told());
+    rig.run(seconds(2 * 3600));
+    assert_eq!(kinds(&rig).last(), Some(&MessageKind::Resolved), "{:?}", rig.told());
+}
+
+#[test]
+fn a_sink_that_is_new_hears_of_nothing_that_was_well_before_it() {
+    let mut rig = watched_only();
+    for _ in 0..2 {
+        rig.behave("web", Behaviour::Hangs);
+        rig.run(seconds(60));
+        rig.behave("web", Behaviour::Fine);
+        rig.run(seconds(60));
+    }
+    let mut policy = rig.policy.clone();
+    let other = SinkPolicy { name: SinkName::new("other"), ..policy.sinks[0].clone() };
+    policy.sinks.push(other.clone());
+    rig.reload(policy);
+    rig.run(seconds(1200));
+    assert!(rig.sent.iter().all(|(_, to, _)| *to != other.name), "{:?}", rig.told());
+}
+
+#[test]
+fn what_the_brake_has_told_and_is_well_is_not_told_once_more() {
+    let mut rig = never_restarted(8);
+    all_hang(&mut rig, 0..5);
+    rig.run(seconds(200));
+    for n in 0..5 {
+        rig.behave(&format!("s{n:02}-"), Behaviour::Fine);
+    }
+    rig.run(seconds(1800));
+    let told: Vec<_> = rig.sent.iter().map(|(_, _, m)| (m.kind, m.incident_kind)).collect();
+    assert_eq!(
+        told,
+        [(MessageKind::Opened, IncidentKind::Brake), (MessageKind::Resolved, IncidentKind::Brake)]
+    );
+}
+
+#[test]
+fn what_is_told_before_a_restart_is_due_says_that_one_follows() {
+    let mut web = probed("web");
+    web.page_after = Threshold { failures: Some(3), failing_for: None };
+    web.restart_after = Threshold { failures: Some(20), failing_for: None };
+    let mut rig = Rig::new(policy(vec![web]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.behave("web", Behaviour::Hangs);
+    rig.until(|rig| !rig.sent.is_empty());
+    let done = &rig.sent[0].2.done;
+    assert_eq!(*done, ["not restarted yet: that is due after 20 failures"]);
+}
+
+#[test]
+fn a_message_says_which_restart_it_is_of_how_many() {
+    let mut rig = not_cured_by_two();
+    rig.run(seconds(10));
+    let done: Vec<&str> =
+        rig.sent.iter().flat_map(|(_, _, m)| m.done.iter().map(String::as_str)).collect();
+    assert!(done.contains(&"restart 1 of 2 is under way"), "{done:#?}");
+    let given_up = &rig.sent.last().unwrap().2;
+    assert!(
+        given_up.done.last().unwrap().contains("all of its 2 restarts are spent"),
+        "{given_up:#?}"
+    );
+}
+
+#[test]
+fn a_recovery_in_a_life_that_no_restart_began_is_credited_to_none() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web").after_restart.extend([Behaviour::Hangs]);
+    rig.run(seconds(90));
+    rig.behave("web", Behaviour::Hangs);
+    rig.until(|rig| kinds(rig).contains(&MessageKind::Raised));
+    rig.remove("web");
+    rig.run(seconds(1));
+    rig.add("web");
+    rig.until(|rig| kinds(rig).contains(&MessageKind::Recovered));
+    let headline = &rig.sent.last().unwrap().2.headline;
+    assert!(headline.contains("not seen to help") || headline.contains("were seen"), "{headline}");
 }

@@ -17,8 +17,10 @@ fn rendered(what: &str) -> String {
     let (_, message) = samples::all().into_iter().find(|(known, _)| *known == name).unwrap();
     let json = |value: serde_json::Value| serde_json::to_string_pretty(&value).unwrap();
     match sink {
-        "plain" => block(&word(&message, true, &berlin()), Style::Plain).trim_end().to_owned(),
-        "slack" => json(slack::payload(&message, true, &berlin())),
+        "plain" => block(&word(&samples::leaving(&message, true), &berlin()), Style::Plain)
+            .trim_end()
+            .to_owned(),
+        "slack" => json(slack::payload(&samples::leaving(&message, true), &berlin())),
         "webhook" => json(serde_json::to_value(webhook::payload(&message, true)).unwrap()),
         other => panic!("unknown sink {other}"),
     }

@@ -20,7 +20,7 @@ fn pretty(value: &Value) -> String {
 #[test]
 fn people_read_this_in_slack() {
     for (name, message) in samples::all() {
-        let payload = slack::payload(&message, true, &berlin());
+        let payload = slack::payload(&samples::leaving(&message, true), &berlin());
         assert_eq!(strict::slack_payload(&payload), Ok(()), "{name}");
         insta::assert_snapshot!(format!("slack_{name}"), pretty(&payload));
     }
@@ -29,14 +29,14 @@ fn people_read_this_in_slack() {
 #[test]
 fn people_read_this_on_a_terminal() {
     for (name, message) in samples::all() {
-        let text = block(&word(&message, true, &berlin()), Style::Plain);
+        let text = block(&word(&samples::leaving(&message, true), &berlin()), Style::Plain);
         insta::assert_snapshot!(format!("plain_{name}"), text);
     }
 }
 
 #[test]
 fn a_terminal_in_colours_reads_the_same() {
-    let wording = word(&samples::page(), true, &berlin());
+    let wording = word(&samples::leaving(&samples::page(), true), &berlin());
     let coloured = block(&wording, Style::Coloured);
     insta::assert_snapshot!("coloured_page", coloured.replace('\u{1b}', "␛"));
     let bare = ["[31m", "[1m", "[2m", "[0m"]
@@ -58,16 +58,27 @@ fn programs_read_this() {
 fn a_message_that_could_not_be_recorded_says_so_everywhere() {
     let says = "could not record this message: it may come twice";
     let message = samples::page();
-    assert!(slack::payload(&message, false, &berlin()).to_string().contains(says));
-    assert!(slack::payload(&samples::bare(&message), false, &berlin()).to_string().contains(says));
-    assert!(block(&word(&message, false, &berlin()), Style::Plain).contains(says));
+    assert!(
+        slack::payload(&samples::leaving(&message, false), &berlin()).to_string().contains(says)
+    );
+    assert!(
+        slack::payload(&samples::leaving(&samples::bare(&message), false), &berlin())
+            .to_string()
+            .contains(says)
+    );
+    assert!(
+        block(&word(&samples::leaving(&message, false), &berlin()), Style::Plain).contains(says)
+    );
     assert!(!webhook::payload(&message, false).durable);
-    assert!(!slack::payload(&message, true, &berlin()).to_string().contains(says));
+    assert!(
+        !slack::payload(&samples::leaving(&message, true), &berlin()).to_string().contains(says)
+    );
 }
 
 #[test]
 fn a_headline_alone_goes_to_slack_as_text_alone() {
-    let payload = slack::payload(&samples::bare(&samples::page()), true, &berlin());
+    let payload =
+        slack::payload(&samples::leaving(&samples::bare(&samples::page()), true), &berlin());
     assert_eq!(strict::slack_payload(&payload), Ok(()));
     assert!(payload.get("blocks").is_none());
     insta::assert_snapshot!("slack_bare", pretty(&payload));
@@ -75,7 +86,7 @@ fn a_headline_alone_goes_to_slack_as_text_alone() {
 
 #[test]
 fn no_text_from_outside_begins_a_line_of_its_own_at_the_margin() {
-    let text = block(&word(&samples::hostile(), true, &berlin()), Style::Plain);
+    let text = block(&word(&samples::leaving(&samples::hostile(), true), &berlin()), Style::Plain);
     let at_the_margin: Vec<&str> = text.lines().filter(|line| !line.starts_with("  ")).collect();
     assert_eq!(at_the_margin.len(), 1, "{at_the_margin:?}");
 }
@@ -88,20 +99,23 @@ fn the_largest_message_of_anything_fits_everywhere() {
     }
     insta::assert_snapshot!(
         "plain_largest",
-        block(&word(&samples::largest("🔥"), true, &berlin()), Style::Plain)
+        block(&word(&samples::leaving(&samples::largest("🔥"), true), &berlin()), Style::Plain)
     );
     insta::assert_snapshot!(
         "slack_largest",
-        pretty(&slack::payload(&samples::largest("word & "), true, &berlin()))
+        pretty(&slack::payload(&samples::leaving(&samples::largest("word & "), true), &berlin()))
     );
 }
 
 fn fits_everywhere(message: &defib::domain::message::Message) -> Result<(), String> {
-    strict::slack_payload(&slack::payload(message, false, &berlin()))?;
-    strict::slack_payload(&slack::payload(&samples::bare(message), false, &berlin()))?;
+    strict::slack_payload(&slack::payload(&samples::leaving(message, false), &berlin()))?;
+    strict::slack_payload(&slack::payload(
+        &samples::leaving(&samples::bare(message), false),
+        &berlin(),
+    ))?;
     let payload = webhook::payload(message, false);
     strict::webhook_payload(&serde_json::to_value(payload).map_err(|error| error.to_string())?)?;
-    let text = block(&word(message, false, &berlin()), Style::Plain);
+    let text = block(&word(&samples::leaving(message, false), &berlin()), Style::Plain);
     if text.chars().count() > 25_000 {
         return Err(format!("{} characters for the terminal", text.chars().count()));
     }

@@ -44,7 +44,7 @@ pub(crate) fn notice() -> Message {
         members: strings(&[
             "windy/account-server/1 (unhealthy, for 34s, 3 failures): Docker's healthcheck fails: wget: download timed out",
         ]),
-        done: strings(&["restart under way (attempt 1)"]),
+        done: strings(&["restart 1 of 3 is under way"]),
         findings: vec![],
         next_steps: strings(&["$ docker logs --tail 50 account-server"]),
         runbook: Some("https://wiki.example.org/account-server?a=1&b=2".to_owned()),
@@ -66,7 +66,7 @@ pub(crate) fn page() -> Message {
         done: strings(&[
             "restart 1 of 2: healthy again 40s after it was begun",
             "restart 2 of 2: did not help: not healthy within 1m 30s after it",
-            "not restarted now: restarts do not help: all 2 for this trouble are spent",
+            "not restarted now: all of its 2 restarts are spent; new ones come when it has been healthy for 1h",
         ]),
         findings: strings(&[
             "first process `node`: state S (sleeping), waiting in the kernel's wait_woken",
@@ -112,6 +112,18 @@ pub(crate) fn reminder() -> Message {
         id: MessageId(5),
         kind: MessageKind::Reminder,
         decided: WallMs(SINCE + 3_900_000),
+        ..page()
+    }
+}
+
+pub(crate) fn relapsed() -> Message {
+    Message {
+        id: MessageId(6),
+        kind: MessageKind::Relapsed,
+        decided: WallMs(SINCE + 245_000),
+        headline: "account-server is unhealthy (5 failures)".to_owned(),
+        members: vec!["windy/account-server/1 (unhealthy again for 12s; 5 failures in all, since it first failed, 4m 5s): Docker's healthcheck fails: wget: download timed out".to_owned()],
+        done: vec!["restart 1 of 2: healthy again 40s after it was begun".to_owned(), "not restarted yet: it was restarted too recently; 5m must lie between two restarts for now".to_owned()],
         ..page()
     }
 }
@@ -217,6 +229,7 @@ pub(crate) fn all() -> Vec<(&'static str, Message)> {
         ("page", page()),
         ("ticket", ticket()),
         ("recovered", recovered()),
+        ("relapsed", relapsed()),
         ("reminder", reminder()),
         ("resolved", resolved()),
         ("missed", missed()),
@@ -225,8 +238,19 @@ pub(crate) fn all() -> Vec<(&'static str, Message)> {
 }
 
 pub(crate) fn order(message: Message, attempt: u32) -> Arc<SendOrder> {
-    let deadline = Duration::from_secs(5);
-    Arc::new(SendOrder { sink: SinkName::new("oncall"), message, attempt, deadline, durable: true })
+    Arc::new(SendOrder { attempt, ..leaving(&message, true) })
+}
+
+/// The message as it leaves at once, at its first attempt.
+pub(crate) fn leaving(message: &Message, durable: bool) -> SendOrder {
+    SendOrder {
+        sink: SinkName::new("oncall"),
+        message: message.clone(),
+        attempt: 1,
+        deadline: Duration::from_secs(5),
+        durable,
+        late: Duration::ZERO,
+    }
 }
 
 pub(crate) fn hurried(message: Message, deadline: Duration) -> Arc<SendOrder> {

@@ -79,7 +79,7 @@ async fn slack_takes_every_message() {
     for message in samples.chain([largest("🔥"), largest("<&>"), largest("word ")]) {
         assert_eq!(told.sink.deliver(order(message, 1)).await, DeliveryOutcome::Delivered);
     }
-    assert_eq!(receiver.received().len(), 11, "one request a message");
+    assert_eq!(receiver.received().len(), 12, "one request a message");
     assert_eq!(receiver.received()[0].path, PATH);
 }
 
@@ -92,7 +92,7 @@ async fn a_webhook_takes_every_message_with_either_secret() {
         for message in samples.chain([largest("🔥"), largest("\"")]) {
             assert_eq!(told.sink.deliver(order(message, 1)).await, DeliveryOutcome::Delivered);
         }
-        assert_eq!(receiver.received().len(), 10, "one request a message");
+        assert_eq!(receiver.received().len(), 11, "one request a message");
     }
 }
 

@@ -119,6 +119,7 @@ fn p3_a_new_life_has_to_show_by_itself_that_it_is_well() {
         book.turned(MINUTE, "web", Condition::Failing);
         book.samples(61 * SECOND, 2 * MINUTE, "web", &timeout());
         book.tell(85 * SECOND, "web", MessageKind::Opened, Severity::Page, 1);
+        book.tell(150 * SECOND, "web", MessageKind::Recovered, Severity::Page, 2);
         book.turned(2 * MINUTE, "web", Condition::Well);
         book.samples(2 * MINUTE + SECOND, 10 * MINUTE, "web", &pass());
         if re_created {
@@ -174,4 +175,37 @@ fn p3_what_was_shown_before_it_was_frozen_is_stale() {
         });
         assert_eq!(told, lies, "thawed at {thawed} s");
     }
+}
+
+/// Fails at a minute, is told of as a page, and well a minute later; what is told of that follows.
+fn well_again(told: &[(u64, MessageKind)]) -> bool {
+    let mut web = service("web");
+    web.may_act = false;
+    web.stable_for = 30 * MINUTE;
+    web.budget.0 = 0;
+    let mut book = Book::of(vec![web]);
+    book.samples(SECOND, MINUTE, "web", &pass());
+    book.turned(MINUTE, "web", Condition::Failing);
+    book.samples(61 * SECOND, 2 * MINUTE, "web", &timeout());
+    book.turned(2 * MINUTE, "web", Condition::Well);
+    book.samples(2 * MINUTE + SECOND, 4 * MINUTE, "web", &pass());
+    book.turned(4 * MINUTE, "web", Condition::Failing);
+    book.samples(4 * MINUTE + SECOND, 5 * MINUTE, "web", &timeout());
+    book.turned(5 * MINUTE, "web", Condition::Well);
+    book.samples(5 * MINUTE + SECOND, 9 * MINUTE, "web", &pass());
+    for (id, (at, kind)) in (1..).zip(told) {
+        book.tell(at * SECOND, "web", *kind, Severity::Page, id);
+    }
+    !book.broken(9 * MINUTE).contains(&"P9")
+}
+
+#[test]
+fn p9_a_recovery_from_what_woke_somebody_is_owed_soon() {
+    use MessageKind::{GivenUp, Opened, Recovered, Relapsed};
+    assert!(!well_again(&[(85, Opened)]));
+    assert!(well_again(&[(85, Opened), (130, Recovered)]));
+    assert!(well_again(&[(85, Opened), (130, Recovered), (260, Relapsed)]), "it flaps");
+    let louder = [(85, Opened), (130, Recovered), (260, Relapsed), (280, GivenUp)];
+    assert!(!well_again(&louder));
+    assert!(well_again(&[&louder[..], &[(310, Recovered)]].concat()));
 }

@@ -243,7 +243,9 @@ impl Seen {
             .messages
             .iter()
             .map(|message| match message.kind {
-                MessageKind::Opened | MessageKind::Raised => message.severity.to_string(),
+                MessageKind::Opened | MessageKind::Raised | MessageKind::Relapsed => {
+                    message.severity.to_string()
+                }
                 MessageKind::GivenUp => "given up".to_owned(),
                 MessageKind::Grown => "grown".to_owned(),
                 MessageKind::Recovered => "recovered".to_owned(),
@@ -336,7 +338,7 @@ mod tests {
                 story.extend(restart(role, false));
                 story.push(told(role, Raised, Severity::Page, "restart 1 of 2: did not help"));
                 story.extend(restart(role, false));
-                let hold = Hold::BudgetSpent { restarts: BUDGET };
+                let hold = Hold::BudgetSpent { restarts: BUDGET, refill_after_ms: 3_600_000 };
                 story.push(Happening::Decided(role, Decision::Held(hold)));
                 story.push(told(role, GivenUp, Severity::Page, "restart 2 of 2: did not help"));
                 story.push(looked(role, 3, HealthStatus::Unhealthy));

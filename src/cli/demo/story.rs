@@ -171,9 +171,11 @@ fn message(told: &Told, voice: &mut Voice) {
         (MessageKind::Grown, _) => ("MORE", Tone::Bad),
         (MessageKind::GivenUp, _) => ("GIVEN UP", Tone::Bad),
         (MessageKind::Reminder, _) => ("STILL OPEN", Tone::Bad),
-        (MessageKind::Opened | MessageKind::Raised, Severity::Page) => ("PAGE", Tone::Bad),
-        (MessageKind::Opened | MessageKind::Raised, Severity::Ticket) => ("TICKET", Tone::Plain),
-        (MessageKind::Opened | MessageKind::Raised, Severity::Notice) => ("NOTICE", Tone::Plain),
+        (MessageKind::Opened | MessageKind::Raised | MessageKind::Relapsed, level) => match level {
+            Severity::Page => ("PAGE", Tone::Bad),
+            Severity::Ticket => ("TICKET", Tone::Plain),
+            Severity::Notice => ("NOTICE", Tone::Plain),
+        },
     };
     let headline = format!("--> {badge}: {}", short(&told.headline));
     match told

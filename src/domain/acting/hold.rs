@@ -37,10 +37,13 @@ pub enum Hold {
         /// Milliseconds between two restarts, for now.
         wait_ms: u64,
     },
-    /// The trouble's restarts are spent (S4).
+    /// Its restarts are spent (S4).
     BudgetSpent {
         /// How many.
         restarts: u32,
+        /// For how long it has to be healthy to have them back, in milliseconds.
+        #[serde(default)]
+        refill_after_ms: u64,
     },
     /// The host's restarts are spent (S4).
     HostBudgetSpent {
@@ -234,11 +237,20 @@ impl fmt::Display for Hold {
                     "it was restarted too recently; {wait} must lie between two restarts for now"
                 )
             }
-            Hold::BudgetSpent { restarts } => {
-                write!(f, "restarts do not help: all {restarts} for this trouble are spent")
+            Hold::BudgetSpent { restarts: 0, .. } => f.write_str("its budget has no restart"),
+            Hold::BudgetSpent { restarts, refill_after_ms } => {
+                let refill = Spoken(Duration::from_millis(*refill_after_ms));
+                let spent = match restarts {
+                    1 => "its one restart is spent".to_owned(),
+                    _ => format!("all of its {restarts} restarts are spent"),
+                };
+                write!(f, "{spent}; new ones come when it has been healthy for {refill}")
             }
             Hold::HostBudgetSpent { restarts } => {
-                write!(f, "all {restarts} restarts that this host may have for now are spent")
+                write!(
+                    f,
+                    "all of the {restarts} restarts that this host may have for now are spent"
+                )
             }
             Hold::DependencyNotHealthy(what) => {
                 write!(f, "`{what}`, which it needs, was not seen healthy since")

@@ -48,6 +48,9 @@ pub(crate) enum Reading {
     Passing,
     /// Failing, with a fresh entry that says so.
     Failing,
+    /// The engine was itself restarted and counts anew, and what it has run since fails as before. Its own word is still
+    /// missing: told of, and no reason to restart (S11).
+    FailingOn,
     /// It could not be executed.
     CouldNotRun,
     /// It has stopped reporting.
@@ -70,6 +73,17 @@ impl HealthEvidence {
         let fresh = |entry: &&HealthEntry| fresh_after.is_none_or(|after| entry.start >= after);
         let last = health.log.last().filter(fresh);
         self.reading = match (&health.status, last) {
+            (HealthStatus::Starting, Some(entry))
+                if self.streak.failing
+                    && entry.result == HealthResult::Failed
+                    && health.failing_streak > 0 =>
+            {
+                if self.count(entry) {
+                    let failures = self.streak.failures.saturating_add(1);
+                    self.streak.reach(failures, failure(entry), now);
+                }
+                Reading::FailingOn
+            }
             (HealthStatus::Starting, _) => Reading::Starting,
             (_, Some(entry)) if is_stale(entry, check, inspection.engine_now) => Reading::Stale,
             (HealthStatus::Healthy, Some(entry)) => match entry.result {

@@ -25,6 +25,9 @@ pub struct Trouble {
     pub attempts: u32,
     /// Restarts in it that did not cure.
     pub not_cured: u32,
+    /// The life that was seen to be well after a restart of it.
+    #[serde(default)]
+    pub helped: Option<Instance>,
     /// What was done in it and whether it helped, oldest first, at most [`MOST_LINES`].
     pub done: Vec<String>,
     /// What was found when it was last looked into.
@@ -52,6 +55,7 @@ impl Trouble {
             shows,
             attempts: 0,
             not_cured: 0,
+            helped: None,
             done: Vec::new(),
             findings: Vec::new(),
         }

@@ -109,7 +109,7 @@ impl Domain {
         self.host.acting.insert(replica.kept.name.clone());
     }
 
-    pub(super) fn first_shut(&self, replica: &Replica) -> Option<gates::Shut> {
+    pub(in crate::domain) fn first_shut(&self, replica: &Replica) -> Option<gates::Shut> {
         let service = self.services.get(&replica.policy.name);
         let name = &replica.kept.name;
         let others = |set: &BTreeSet<ReplicaName>| set.len() - usize::from(set.contains(name));

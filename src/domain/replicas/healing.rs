@@ -230,6 +230,11 @@ impl Domain {
         let stamp = self.stamp();
         match &ending {
             Ending::Verified { .. } => {
+                if let (Some(trouble), Phase::Verifying { instance, .. }) =
+                    (&mut replica.kept.trouble, &attempt.phase)
+                {
+                    trouble.helped = Some(instance.clone());
+                }
                 replica.kept.own_stop = None;
                 replica.kept.spending.last = Some(stamp);
             }

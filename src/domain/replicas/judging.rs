@@ -193,8 +193,9 @@ pub(in crate::domain) fn fails_now(replica: &Replica) -> bool {
 /// of its own.
 fn failing_streaks(replica: &Replica) -> Vec<(String, Streak)> {
     let health = &replica.evidence.health;
-    let by_health = (health.streak.failing && health.reading == Reading::Failing)
-        .then(|| ("healthcheck".to_owned(), health.streak.clone()));
+    let fails = matches!(health.reading, Reading::Failing | Reading::FailingOn);
+    let by_health =
+        (health.streak.failing && fails).then(|| ("healthcheck".to_owned(), health.streak.clone()));
     let by_probes = replica.policy.probes.iter().filter_map(|probe| {
         let seen = replica.evidence.probes.get(&probe.name)?;
         (seen.streak.failing && seen.streak.failures > 0 && replica.has_passed(probe))

@@ -2,7 +2,12 @@
 
 use crate::domain::{
     Domain,
-    acting::{attempt::Attempt, brake::Brake, gates::evidence_case, hold::Hold},
+    acting::{
+        attempt::Attempt,
+        brake::Brake,
+        gates::evidence_case,
+        hold::{Hold, Settle},
+    },
     judging::{absence, verdict::Verdict},
     message::{IncidentKind, Severity},
     moment::{AwakeMs, Moment},
@@ -61,7 +66,13 @@ impl Domain {
             replica.verdict == Verdict::Healthy && replica.kept.attempt.is_none()
         };
         let recovered = members.iter().filter(well).count() == members.len();
-        let content = wording::unhealthy(policy, &members, recovered, self.now);
+        let is_to_come = |replica: &Replica| {
+            replica.verdict == Verdict::Unhealthy
+                && self.first_shut(replica).is_some_and(|shut| {
+                    matches!(shut.hold, Hold::Recovered | Hold::Settling(Settle::Verdict))
+                })
+        };
+        let content = wording::unhealthy(policy, &members, is_to_come, recovered, self.now);
         let fails = |replica: &&Replica| {
             replica.verdict == Verdict::Unhealthy
                 || replica.kept.attempt.is_some()

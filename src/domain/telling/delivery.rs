@@ -10,7 +10,7 @@
 use super::{
     incident::{Incident, IncidentKey},
     sink::{Cause, Failing, Sink},
-    story::{Stage, Story, known_after, owed},
+    story::{Story, known_after, owed},
 };
 use crate::domain::{
     durability::{COMMIT_WITHIN, Fate},
@@ -79,7 +79,7 @@ pub struct Outgoing {
     pub decided: Moment,
     /// The batch that it was recorded in.
     pub seq: Seq,
-    /// The sink refused the whole of it: only what matters is sent.
+    /// The sink has just refused the whole of it: only what matters is sent.
     pub minimal: bool,
     /// It refused that too.
     #[serde(default)]
@@ -126,7 +126,7 @@ pub(crate) enum Next {
     /// Record this row: it has a new message, or its message is done with.
     Record(IncidentKey),
     /// Send.
-    Send { message: Box<Message>, attempt: u32, deadline: Duration, durable: bool },
+    Send { message: Box<Message>, attempt: u32, deadline: Duration, durable: bool, late: Duration },
     /// Wait for the store.
     WaitForCommit,
 }
@@ -151,13 +151,13 @@ impl Sink {
     }
 
     fn owed(&self, row: &Row, incident: &Incident) -> Option<MessageKind> {
-        let is_new = row.told.is_none() && row.outgoing.is_none();
+        let is_new = row.told.is_none() && row.outgoing.is_none() && row.rejected.is_none();
         let unwanted = match incident.key.kind {
             // That a sink fails is for every other one, whatever it takes: the message that is missing there may be missing
             // everywhere (P4). One that fails itself, or never heard of it, need not hear of it later.
             IncidentKind::SinkFailing => {
                 let may_fail = !self.is_working() || self.is_unheard();
-                is_new && (may_fail || incident.story.stage != Stage::Failing)
+                is_new && may_fail
             }
             IncidentKind::Unhealthy
             | IncidentKind::Down
@@ -177,7 +177,11 @@ impl Sink {
         {
             return None;
         }
-        owed(row.told, incident.story)
+        match row.told {
+            // What was well before there was anything to tell here was never for this sink.
+            None if incident.is_well() => (!is_new).then_some(MessageKind::Missed),
+            told => owed(told, incident.story),
+        }
     }
 
     /// An attempt's outcome. `None` where it answers nothing that is under way.
@@ -200,6 +204,7 @@ impl Sink {
         let outgoing = row.outgoing.as_mut().filter(|outgoing| outgoing.message.id == message)?;
         let (incident, kind) = (outgoing.message.incident, outgoing.message.kind);
         let is_current = flight.definition == self.policy.definition;
+        let had_answered = self.has_answered;
         self.has_answered |= is_current;
         let before = self.failing.take();
         let fails = |cause, why| Some(Failing::once_more(before.as_ref(), cause, why, now));
@@ -233,8 +238,12 @@ impl Sink {
             DeliveryOutcome::Rejected(_) if !outgoing.minimal => {
                 outgoing.minimal = true;
                 self.failing = before;
+                // How the sink is, its answer to what matters says.
+                self.has_answered = had_answered;
             }
             DeliveryOutcome::Rejected(why) => {
+                // The next attempt is of the whole message again: the far end may have been mended.
+                outgoing.minimal = false;
                 let refused = outgoing.refused.get_or_insert(Refused { since: now, times: 0 });
                 refused.times = refused.times.saturating_add(1);
                 if now.awake.since(refused.since.awake) >= REFUSED_FOR {
@@ -288,8 +297,7 @@ impl Sink {
             let stale = match (&row.outgoing, kind) {
                 (Some(outgoing), Some(kind)) => {
                     outgoing.message.kind != kind
-                        || outgoing.story.level != incident.story.level
-                        || outgoing.story.stage != incident.story.stage
+                        || outgoing.story.unreminded() != incident.story.unreminded()
                 }
                 (None, None) => false,
                 (Some(_), None) | (None, Some(_)) => true,
@@ -368,6 +376,7 @@ impl Sink {
             attempt: outgoing.attempts,
             deadline,
             durable,
+            late: now.awake.since(outgoing.decided.awake),
         });
     }
 

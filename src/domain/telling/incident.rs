@@ -1,8 +1,8 @@
 //! One trouble of one service, or of the host, as people hear of it: from open to resolved.
 //!
 //! Its owner says each time it thinks what the matter looks like now (a `Picture`, or none); the incident turns that into
-//! a story that only moves on: a level is never lowered, a recovery that did not hold is not told a second time, and what
-//! is open is reminded of (P3).
+//! a story that only moves on: a level is never lowered, after a recovery that did not hold the next one is told only where
+//! people were disturbed more meanwhile, and what is open is reminded of (P3).
 
 use super::story::{Stage, Story};
 use crate::domain::{
@@ -91,10 +91,23 @@ pub struct Incident {
     pub story: Story,
     /// When the last reminder was due; when it was opened, before the first.
     pub reminded: Moment,
-    /// How often it failed again after it had recovered.
-    pub relapses: u32,
+    /// How loud it had been when a recovery was last told, if one was.
+    #[serde(default)]
+    pub answered: Option<Loudness>,
+    /// No restart was left for it, at some time.
+    #[serde(default)]
+    pub gave_up: bool,
     /// What to say of it.
     pub content: Content,
+}
+
+/// How much people were disturbed by an incident so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Loudness {
+    /// As what it was told.
+    pub level: Severity,
+    /// Whether they were told that no restart is left.
+    pub gave_up: bool,
 }
 
 /// The waits for the first reminders, so that they come after 1 h, 4 h and a day; daily from then on (P3).
@@ -103,7 +116,7 @@ const WAITS: [Duration; 3] =
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 impl Incident {
-    /// Opens.
+    /// Opens, of what is not well.
     pub(crate) fn open(
         id: IncidentId,
         key: IncidentKey,
@@ -111,22 +124,22 @@ impl Incident {
         level: Severity,
         now: Moment,
     ) -> Self {
-        let stage = if picture.recovered { Stage::Recovered } else { Stage::Failing };
         Self {
             id,
             key,
             since: picture.since,
             opened: now,
-            ended: picture.recovered.then_some(now),
+            ended: None,
             story: Story {
                 level,
-                stage,
+                stage: Stage::Failing,
                 given_up: picture.given_up,
                 grown: picture.grown,
                 reminders: 0,
             },
             reminded: now,
-            relapses: 0,
+            answered: None,
+            gave_up: picture.given_up,
             content: picture.content,
         }
     }
@@ -140,21 +153,26 @@ impl Incident {
             *self = Self::open(self.id, self.key.clone(), picture, level, now);
             return;
         }
-        if let Some(level) = picture.level {
+        if let Some(level) = picture.level.filter(|_| !picture.recovered) {
             self.story.level = self.story.level.max(level);
         }
         self.story.given_up |= picture.given_up;
+        self.gave_up |= picture.given_up;
         self.story.grown = self.story.grown.max(picture.grown);
+        let loudness = Loudness { level: self.story.level, gave_up: self.gave_up };
         match (self.story.stage, picture.recovered) {
-            (Stage::Failing, true) if self.relapses == 0 => {
+            // It recovered once, that did not hold, and nothing was said since that asks for more than this: the next
+            // recovery is told when it has held.
+            (Stage::Failing, true) if self.answered >= Some(loudness) => {
+                self.ended = self.ended.or(Some(now));
+            }
+            (Stage::Failing, true) => {
                 self.story.stage = Stage::Recovered;
+                self.answered = Some(loudness);
                 self.ended = Some(now);
             }
-            // It recovered once and that did not hold: the next recovery is told when it has held.
-            (Stage::Failing, true) => self.ended = self.ended.or(Some(now)),
             (Stage::Recovered, false) if picture.failing && picture.level.is_some() => {
                 self.story.stage = Stage::Failing;
-                self.relapses = self.relapses.saturating_add(1);
                 self.ended = None;
             }
             (Stage::Failing, false) => self.ended = None,
@@ -165,6 +183,11 @@ impl Incident {
         if picture.recovered || self.story.stage != Stage::Recovered {
             self.content = picture.content;
         }
+    }
+
+    /// Whether it is well again or over, whatever was told of that.
+    pub(crate) fn is_well(&self) -> bool {
+        self.ended.is_some()
     }
 
     /// What it was about is over.
@@ -181,6 +204,8 @@ impl Incident {
     /// the host, which begins the awake clock anew, makes them late and not rare.
     pub(crate) fn remind(&mut self, now: AwakeMs) -> Option<AwakeMs> {
         match self.story.stage {
+            // A recovery that is not told yet is no reason to be reminded.
+            Stage::Failing if self.is_well() => None,
             Stage::Failing => loop {
                 let index = usize::try_from(self.story.reminders).unwrap_or(usize::MAX);
                 let next = self.reminded.awake + WAITS.get(index).copied().unwrap_or(DAY);

@@ -34,6 +34,13 @@ pub enum Stage {
     Resolved,
 }
 
+impl Story {
+    /// What a message says beyond that it goes on.
+    pub(crate) fn unreminded(self) -> Self {
+        Self { reminders: 0, ..self }
+    }
+}
+
 /// The message that brings a sink from what it was told to how things stand; `None`: it knows all that it needs.
 pub fn owed(told: Option<Story>, now: Story) -> Option<MessageKind> {
     let Some(told) = told else {
@@ -55,8 +62,7 @@ pub fn owed(told: Option<Story>, now: Story) -> Option<MessageKind> {
         }
         (Stage::Failing, Stage::Recovered) => Some(MessageKind::Recovered),
         (Stage::Failing, Stage::Resolved) => Some(MessageKind::Resolved),
-        // Somebody was told that it is well, and it is not.
-        (Stage::Recovered, Stage::Failing) => Some(MessageKind::Reminder),
+        (Stage::Recovered, Stage::Failing) => Some(MessageKind::Relapsed),
         (Stage::Recovered, Stage::Recovered) => None,
         // A notice that was answered needs no second end.
         (Stage::Recovered, Stage::Resolved) => {
@@ -76,6 +82,7 @@ pub fn known_after(kind: MessageKind, story: Story) -> Story {
         | MessageKind::GivenUp
         | MessageKind::Grown
         | MessageKind::Recovered
+        | MessageKind::Relapsed
         | MessageKind::Reminder
         | MessageKind::Resolved => story,
     }
@@ -111,7 +118,7 @@ mod tests {
             (Some(story(Page, Failing)), story(Notice, Failing), None),
             (Some(story(Notice, Failing)), story(Notice, Recovered), Some(K::Recovered)),
             (Some(story(Page, Failing)), story(Page, Resolved), Some(K::Resolved)),
-            (Some(story(Page, Recovered)), story(Page, Failing), Some(K::Reminder)),
+            (Some(story(Page, Recovered)), story(Page, Failing), Some(K::Relapsed)),
             (Some(story(Notice, Recovered)), story(Page, Failing), Some(K::Raised)),
             (Some(story(Notice, Recovered)), story(Notice, Resolved), None),
             (Some(story(Page, Recovered)), story(Page, Resolved), Some(K::Resolved)),

@@ -169,6 +169,7 @@ fn ends(story: &Story<'_>, sends: &[&Send<'_>], found: &mut Vec<Violation>) {
                             | MessageKind::Raised
                             | MessageKind::GivenUp
                             | MessageKind::Grown
+                            | MessageKind::Relapsed
                             | MessageKind::Reminder
                     )
                     && wanted(earlier)
@@ -200,6 +201,7 @@ fn ends(story: &Story<'_>, sends: &[&Send<'_>], found: &mut Vec<Violation>) {
             | MessageKind::Raised
             | MessageKind::GivenUp
             | MessageKind::Grown
+            | MessageKind::Relapsed
             | MessageKind::Reminder => {}
         }
     }
@@ -217,8 +219,6 @@ fn reminders(story: &Story<'_>, sends: &[&Send<'_>], found: &mut Vec<Violation>)
         }
         let same = |earlier: &&&Send<'_>| earlier.message.incident == send.message.incident;
         let earlier = || sends[..index].iter().filter(same);
-        // Who was told that it is well must hear that it is not.
-        let relapsed = earlier().any(|earlier| earlier.message.kind == MessageKind::Recovered);
         let key = send.message.idempotency_key();
         let again = earlier().any(|earlier| {
             earlier.message.kind == MessageKind::Reminder
@@ -227,7 +227,7 @@ fn reminders(story: &Story<'_>, sends: &[&Send<'_>], found: &mut Vec<Violation>)
                 && surely_known(story, earlier, send)
         });
         let after = if again { SECOND_REMINDER_MS } else { FIRST_REMINDER_MS };
-        let Some(begun) = begun(story, send).filter(|_| !relapsed) else { continue };
+        let Some(begun) = begun(story, send) else { continue };
         if send.elapsed - begun.elapsed + 60_000 < after {
             found.push(Violation {
                 rule: "P3",

@@ -121,7 +121,10 @@ fn begun_without_config(story: &Story<'_>, service: &ServiceRule, found: &mut Ve
     for send in story.sends.iter() {
         let begins = matches!(
             send.message.kind,
-            MessageKind::Opened | MessageKind::Raised | MessageKind::Reminder
+            MessageKind::Opened
+                | MessageKind::Raised
+                | MessageKind::Relapsed
+                | MessageKind::Reminder
         );
         let ours = send.message.service.as_ref().is_some_and(|name| name.as_str() == service.name);
         if begins && ours && story.decided(send) > removed + service.longest_attempt() {
@@ -219,6 +222,7 @@ fn must_not_end(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<Violat
             | MessageKind::Raised
             | MessageKind::GivenUp
             | MessageKind::Grown
+            | MessageKind::Relapsed
             | MessageKind::Reminder
             | MessageKind::Missed => continue,
         };

@@ -7,6 +7,7 @@
 //! away; a toothless rule would teach us nothing, which is what the mutants under `tests/mutants` are for.
 
 mod absence;
+mod answered;
 mod brake;
 mod cure;
 mod delivery;
@@ -47,7 +48,7 @@ impl fmt::Display for Violation {
 /// Every rule that did not hold in this run, in the order of time.
 pub fn judge(account: &Account) -> Vec<Violation> {
     let story = Story::of(account);
-    let rules: [fn(&Story<'_>) -> Vec<Violation>; 14] = [
+    let rules: [fn(&Story<'_>) -> Vec<Violation>; 15] = [
         touching::judge,
         spending::judge,
         proof::judge,
@@ -57,6 +58,7 @@ pub fn judge(account: &Account) -> Vec<Violation> {
         sinks::judge,
         hearing::judge,
         ending::judge,
+        answered::judge,
         absence::judge,
         pace::judge,
         cure::judge,

@@ -66,6 +66,7 @@ impl Standing {
             MessageKind::Raised
             | MessageKind::GivenUp
             | MessageKind::Grown
+            | MessageKind::Relapsed
             | MessageKind::Reminder => Standing::Open(loudest),
             // A notice that was answered needs no second end (P9). What was raised while nothing could be recorded is a
             // notice again after a crash, and says so.

@@ -264,6 +264,18 @@ impl Attempt {
         }
     }
 
+    /// Whether all is done, and only its recovery is awaited.
+    pub(crate) fn is_verifying(&self) -> bool {
+        match self.phase {
+            Phase::Verifying { .. } => true,
+            Phase::Evidence
+            | Phase::Inspecting
+            | Phase::Intent { .. }
+            | Phase::Acting { .. }
+            | Phase::Observing { .. } => false,
+        }
+    }
+
     /// Whether something may have been done to the container already.
     pub(crate) fn has_acted(&self) -> bool {
         !self.outcomes.is_empty() || self.is_touching()

@@ -1,13 +1,15 @@
 //! The trouble's restarts, and the host's above them (S4).
 
 use super::{Scene, Shut};
-use crate::domain::acting::hold::Hold;
+use crate::domain::{acting::hold::Hold, moment::millis};
 
 pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
-    let allowed = scene.replica.policy.budget.restarts;
+    let budget = scene.replica.policy.budget;
+    let allowed = budget.restarts;
     let others = scene.replica.kept.spending.spent.saturating_sub(u32::from(scene.paid_already));
     if others >= allowed {
-        return Shut::because(Hold::BudgetSpent { restarts: allowed });
+        let refill_after_ms = millis(budget.refill_after_healthy);
+        return Shut::because(Hold::BudgetSpent { restarts: allowed, refill_after_ms });
     }
     if scene.paid_already {
         return None;

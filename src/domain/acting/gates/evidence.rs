@@ -48,7 +48,11 @@ pub(crate) fn best(replica: &Replica, now: AwakeMs) -> Case {
             }
             Reading::Failing => not_yet = true,
             Reading::CouldNotRun => bad = Some(Hold::CouldNotLook),
-            Reading::Nothing | Reading::Starting | Reading::Passing | Reading::Stale => {
+            Reading::Nothing
+            | Reading::Starting
+            | Reading::FailingOn
+            | Reading::Passing
+            | Reading::Stale => {
                 bad = Some(Hold::EvidenceStale);
             }
         }

@@ -6,7 +6,10 @@ pub(crate) mod host;
 
 use super::incident::Content;
 use crate::domain::{
-    acting::attempt::{Attempt, Ending},
+    acting::{
+        attempt::{Attempt, Ending},
+        hold::Hold,
+    },
     judging::{absence::Absence, trouble::Trouble, verdict::Verdict},
     moment::{Moment, Spoken},
     name::ServiceName,
@@ -18,9 +21,11 @@ use std::time::Duration;
 /// A message names at most so many members; the rest is counted.
 const MOST_MEMBERS: usize = 12;
 
+/// `is_to_come`: whether a replica is restarted once it has failed for long enough.
 pub(crate) fn unhealthy(
     policy: &ServicePolicy,
     members: &[&Replica],
+    is_to_come: impl Fn(&Replica) -> bool,
     recovered: bool,
     now: Moment,
 ) -> Content {
@@ -28,20 +33,15 @@ pub(crate) fn unhealthy(
     let worst = members.iter().max_by_key(|replica| urgency(replica));
     let troubles = members.iter().filter_map(|replica| replica.kept.trouble.as_ref());
     let failures = troubles.map(Trouble::failures).max().unwrap_or(0);
-    let attempts: u32 = members
-        .iter()
-        .filter_map(|replica| replica.kept.trouble.as_ref())
-        .map(|trouble| trouble.attempts)
-        .sum();
     let what = if recovered {
-        match attempts {
-            0 => format!("{name} is healthy again, without help"),
-            1 => format!("{name} is healthy again after a restart"),
-            _ => format!("{name} is healthy again after {attempts} restarts"),
-        }
+        recovery(name, members)
     } else {
         match worst.map(|replica| state_of(replica)) {
+            Some(State::Awaited) => format!("{name} was restarted, its recovery is awaited"),
             Some(State::InHand) => format!("{name} is unhealthy and is being restarted"),
+            Some(State::GivenUp) if not_cured(members) == 0 => {
+                format!("{name} is unhealthy and has no restart left")
+            }
             Some(State::GivenUp) => format!("{name} is unhealthy and restarts do not help"),
             Some(State::StandsStill) => format!("{name} stands still after a restart that failed"),
             Some(State::Failing) | None => format!("{name} is unhealthy ({failures} failures)"),
@@ -57,11 +57,17 @@ pub(crate) fn unhealthy(
         };
         done.extend(trouble.done.iter().map(|line| format!("{prefix}{line}")));
         if let Some(attempt) = &replica.kept.attempt {
-            done.push(format!("{prefix}{}", attempt_line(attempt)));
+            done.push(format!("{prefix}{}", attempt_line(replica, attempt)));
         } else if let Some(hold) =
             replica.hold.as_ref().filter(|_| replica.verdict == Verdict::Unhealthy)
         {
-            done.push(format!("{prefix}not restarted now: {hold}"));
+            let when = if passes(hold) { "yet" } else { "now" };
+            done.push(format!("{prefix}not restarted {when}: {hold}"));
+        } else if is_to_come(replica) {
+            done.push(format!(
+                "{prefix}not restarted yet: that is due after {}",
+                policy.restart_after
+            ));
         }
         findings.extend(trouble.findings.iter().map(|line| format!("{prefix}{line}")));
     }
@@ -76,8 +82,47 @@ pub(crate) fn unhealthy(
     }
 }
 
+/// That all of them are well again, and whether a restart was seen to help.
+fn recovery(name: &ServiceName, members: &[&Replica]) -> String {
+    let restarted = || {
+        let troubles = members
+            .iter()
+            .filter_map(|replica| replica.kept.trouble.as_ref().map(|trouble| (replica, trouble)));
+        troubles.filter(|(_, trouble)| trouble.attempts > 0)
+    };
+    let attempts: u32 = restarted().map(|(_, trouble)| trouble.attempts).sum();
+    // In another life than the one that was seen to be well, somebody else was at it.
+    let helped = restarted().all(|(replica, trouble)| {
+        trouble.helped.is_some() && trouble.helped.as_ref() == replica.lifecycle.running()
+    });
+    match (attempts, helped) {
+        (0, _) => format!("{name} is healthy again, without help"),
+        (1, true) => format!("{name} is healthy again after a restart"),
+        (_, true) if not_cured(members) > 0 && members.len() == 1 => {
+            format!("{name} is healthy again: the last of {attempts} restarts helped")
+        }
+        (_, true) => format!("{name} is healthy again after {attempts} restarts"),
+        (1, false) => format!("{name} is healthy again; its restart was not seen to help"),
+        (_, false) => {
+            format!("{name} is healthy again; not all of {attempts} restarts were seen to help")
+        }
+    }
+}
+
+/// Restarts that did not help.
+fn not_cured(members: &[&Replica]) -> u32 {
+    let troubles = members.iter().filter_map(|replica| replica.kept.trouble.as_ref());
+    troubles.map(|trouble| trouble.not_cured).sum()
+}
+
+/// Whether a hold ends with time alone.
+fn passes(hold: &Hold) -> bool {
+    hold.is_brief() || matches!(hold, Hold::Settling(_) | Hold::InGrace | Hold::BackingOff { .. })
+}
+
 /// What a replica's trouble is at.
 enum State {
+    Awaited,
     InHand,
     GivenUp,
     StandsStill,
@@ -85,8 +130,8 @@ enum State {
 }
 
 fn state_of(replica: &Replica) -> State {
-    if replica.kept.attempt.is_some() {
-        State::InHand
+    if let Some(attempt) = &replica.kept.attempt {
+        if attempt.is_verifying() { State::Awaited } else { State::InHand }
     } else if replica.stands_by_own_stop() {
         State::StandsStill
     } else if replica.is_given_up() {
@@ -98,6 +143,7 @@ fn state_of(replica: &Replica) -> State {
 
 fn urgency(replica: &Replica) -> u8 {
     match state_of(replica) {
+        State::Awaited => 0,
         State::InHand => 1,
         State::Failing => 2,
         State::GivenUp => 3,
@@ -110,42 +156,61 @@ fn member_line(replica: &Replica, now: Moment) -> String {
     let Some(trouble) = &replica.kept.trouble else {
         return format!("{name}: {}", replica.verdict);
     };
-    let span = whole_seconds(now.awake.since(trouble.since.awake));
+    let failures = trouble.failures();
     // What was met so has failed for longer than that, nobody knows for how long.
-    let span = match span.as_secs() {
-        0 => String::new(),
-        _ => format!("for {}, ", Spoken(span)),
+    let span = |word: &str, since: Moment| {
+        let span = whole_seconds(now.awake.since(since.awake));
+        if span.as_secs() == 0 { String::new() } else { format!(", {word} {}", Spoken(span)) }
     };
+    let has_relapsed = trouble.onset.awake > trouble.since.awake;
     match replica.verdict {
         Verdict::Healthy => format!(
             "{name}: healthy again; had failed {} times, most recently: {}",
-            trouble.failures(),
+            failures, trouble.shows
+        ),
+        Verdict::Unhealthy if has_relapsed => format!(
+            "{name} (unhealthy again{}; {failures} failures in all{}): {}",
+            span("for", trouble.onset),
+            span("since it first failed,", trouble.since),
+            trouble.shows
+        ),
+        Verdict::Unhealthy => format!(
+            "{name} (unhealthy{}, {failures} failures): {}",
+            span("for", trouble.since),
             trouble.shows
         ),
         Verdict::Unknown
         | Verdict::Starting
         | Verdict::Degraded
-        | Verdict::Unhealthy
         | Verdict::Stopped
         | Verdict::Paused
         | Verdict::Restarting
         | Verdict::Gone => {
             format!(
-                "{name} ({}, {span}{} failures): {}",
+                "{name} ({}{}, {failures} failures): {}",
                 replica.verdict,
-                trouble.failures(),
+                span("in trouble for", trouble.since),
                 trouble.shows
             )
         }
     }
 }
 
-fn attempt_line(attempt: &Attempt) -> String {
-    let number = attempt.id;
+fn attempt_line(replica: &Replica, attempt: &Attempt) -> String {
+    let number = restart_number(replica, attempt);
     match attempt.outcomes.last() {
-        Some(outcome) => format!("restart under way (attempt {number}); so far: {outcome}"),
-        None => format!("restart under way (attempt {number})"),
+        Some(_) if attempt.is_verifying() => {
+            format!("{number}: done, its recovery is awaited{}", steps_of(attempt))
+        }
+        Some(outcome) => format!("{number} is under way; so far: {outcome}"),
+        None => format!("{number} is under way"),
     }
+}
+
+/// Which of the restarts that it may have.
+fn restart_number(replica: &Replica, attempt: &Attempt) -> String {
+    let spent = replica.kept.spending.spent.saturating_add(u32::from(attempt.paid.is_none()));
+    format!("restart {spent} of {}", replica.policy.budget.restarts)
 }
 
 fn next_steps(members: &[&Replica]) -> Vec<String> {
@@ -159,10 +224,10 @@ fn next_steps(members: &[&Replica]) -> Vec<String> {
         return Vec::new();
     };
     let container = pasteable(&inspection.name);
-    let mut steps = vec![
-        format!("$ docker logs --tail 50 {container}"),
-        format!("$ docker inspect --format '{{{{json .State.Health}}}}' {container}"),
-    ];
+    let mut steps = vec![format!("$ docker logs --tail 50 {container}")];
+    if inspection.healthcheck.is_some() {
+        steps.push(format!("$ docker inspect --format '{{{{json .State.Health}}}}' {container}"));
+    }
     if replica.stands_by_own_stop() {
         steps.insert(0, format!("$ docker start {container}"));
     } else if replica.kept.attempt.is_none() {
