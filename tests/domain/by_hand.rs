@@ -369,3 +369,33 @@ fn our_own_stop_that_comes_late_is_blamed_on_nobody() {
     let down = rig.sent[before..].iter().any(|(_, _, message)| message.headline.contains("down"));
     assert!(down, "{:?}", rig.told());
 }
+
+#[test]
+fn what_is_told_late_of_our_own_restart_is_nobody_elses() {
+    let mut rig = settled();
+    rig.behave("web", Behaviour::Hangs);
+    rig.until(|rig| ended(rig).is_some());
+    let acted = rig.acts[0].0;
+    rig.run(seconds(30));
+    for action in [
+        EventAction::Killed { signal: Some(15) },
+        EventAction::Died { exit_code: Some(143) },
+        EventAction::Stopped,
+        EventAction::Started,
+        EventAction::Restarted,
+    ] {
+        rig.late_event("web", action, acted + 100);
+    }
+    rig.behave("web", Behaviour::Hangs);
+    rig.until(|rig| rig.acts.len() == 2);
+    assert!(!rig.holds().contains(&"touched"), "{:?}", rig.holds());
+    // But what somebody did after it is theirs, however soon.
+    let mut rig = settled();
+    rig.behave("web", Behaviour::Hangs);
+    rig.until(|rig| ended(rig).is_some());
+    let before = rig.now;
+    rig.run(seconds(30));
+    rig.late_event("web", EventAction::Restarted, before + 2_000);
+    rig.behave("web", Behaviour::Hangs);
+    rig.until(|rig| rig.holds().contains(&"touched"));
+}

@@ -320,6 +320,14 @@ impl Rig {
         self.put(1, Observation::Event(event));
     }
 
+    /// What happened at this moment is told only now.
+    pub fn late_event(&mut self, name: &str, action: EventAction, at: u64) {
+        let container = ContainerId::new(self.containers[name].id.as_str());
+        let event =
+            EngineEvent { container, name: Some(name.to_owned()), action, at: engine_time(at) };
+        self.put(1, Observation::Event(event));
+    }
+
     pub fn behave(&mut self, name: &str, behaviour: Behaviour) {
         self.containers.get_mut(name).unwrap().behaviour = behaviour;
     }

@@ -122,8 +122,8 @@ impl Domain {
     }
 }
 
-/// Events carry no actor. What comes while defib has its hands on a container, and shortly after, is its own; but what ends or
-/// freezes the life that our own start began is not.
+/// Events carry no actor. What comes while defib has its hands on a container, and shortly after, is its own, and so is what
+/// comes late and tells of then; but what ends or freezes the life that our own start began is not.
 fn is_ours(replica: &Replica, event: &EngineEvent, now: AwakeMs) -> bool {
     let of_attempt = |attempt: &&Attempt| attempt.instance.container == event.container;
     let attempt = replica.kept.attempt.as_ref().filter(of_attempt);
@@ -146,7 +146,10 @@ fn is_ours(replica: &Replica, event: &EngineEvent, now: AwakeMs) -> bool {
             event.action,
             EventAction::Stopped | EventAction::Paused | EventAction::Destroyed
         );
-    let lately = replica.own_until.is_some_and(|until| now < until);
+    let acts =
+        attempt.map_or(replica.own_acts, |attempt| attempt.own_acts(replica.inspection.as_deref()));
+    let of_own_time = acts.is_some_and(|(from, to)| from <= event.at && event.at <= to);
+    let lately = of_own_time || replica.own_until.is_some_and(|until| now < until);
     let is_it = replica.kept.container.as_ref() == Some(&event.container);
     lately && is_it && !(of_new_life && ends_it)
 }

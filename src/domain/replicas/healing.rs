@@ -227,6 +227,9 @@ impl Domain {
         self.attempts.remove(&id);
         self.host.acting.remove(&replica.kept.name);
         replica.hold = None;
+        if let Some(acts) = attempt.own_acts(replica.inspection.as_deref()) {
+            replica.own_acts = Some(acts);
+        }
         let stamp = self.stamp();
         match &ending {
             Ending::Verified { .. } => {

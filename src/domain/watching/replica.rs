@@ -92,6 +92,9 @@ pub(crate) struct Replica {
     pub(crate) paused_since: Option<Moment>,
     /// Until when what happens to it may be defib's own doing.
     pub(crate) own_until: Option<AwakeMs>,
+    /// From when to when, by the engine's clock, defib's last attempt acted on it: what is told of that time later (an event
+    /// stream that was cut is told it all again) is its doing too.
+    pub(crate) own_acts: Option<(EngineMs, EngineMs)>,
     /// What it is held back by, as last recorded.
     pub(crate) hold: Option<Hold>,
     /// Since when.
@@ -188,6 +191,7 @@ impl Replica {
             was_healthy: false,
             could_not_look: None,
             own_until: None,
+            own_acts: None,
             paused_since: None,
             hold: None,
             hold_since: now.awake,

@@ -31,6 +31,9 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use words::words;
 
+/// The events of one act carry times that lie so far apart, and the engine's clock is read in whole seconds.
+const OWN_EVENTS_SPREAD: Duration = Duration::from_secs(1);
+
 /// One try to heal a replica.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
@@ -335,6 +338,16 @@ impl Attempt {
         let (first, latest) = self.intent_at?;
         let started_at = self.instance.started_at.clone();
         Some(OwnStop { first, latest, stop_timeout: self.stop_timeout, started_at })
+    }
+
+    /// From when to when, by the engine's clock, it acted on the container, as far as this latest look says.
+    pub(crate) fn own_acts(&self, seen: Option<&Inspection>) -> Option<(EngineMs, EngineMs)> {
+        let (first, _) = self.intent_at.filter(|_| self.may_have_stopped())?;
+        let seen = seen?;
+        // Its last act is the start of the life that followed; until that is seen it may be at it.
+        let is_another_life = seen.started_at != self.instance.started_at;
+        let last = seen.started.filter(|_| is_another_life).unwrap_or(seen.engine_now);
+        Some((first, last + OWN_EVENTS_SPREAD))
     }
 
     /// One more rung is intended, at the time of this look.
