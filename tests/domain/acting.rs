@@ -518,6 +518,24 @@ fn a_dependency_that_is_down_holds_its_dependents_back() {
 }
 
 #[test]
+fn a_dependency_that_nothing_judges_holds_its_dependents_and_is_said_to() {
+    let mut web = probed("web");
+    web.depends_on = vec![ServiceName::new("db")];
+    let mut rig = Rig::new(policy(vec![web, service("db")]));
+    rig.add("web");
+    rig.add("db");
+    rig.run(seconds(SETTLED));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(120));
+    assert!(rig.acts.is_empty());
+    assert!(rig.holds().contains(&"dependency_unjudged"), "{:?}", rig.holds());
+    let (_, _, told) = rig.sent.last().unwrap();
+    assert_eq!(told.severity, Severity::Page);
+    let why = told.done.last().unwrap();
+    assert!(why.contains("`db`, which it needs, has neither healthcheck nor probe"), "{why}");
+}
+
+#[test]
 fn re_creating_it_loses_nothing_and_resolves_nothing() {
     let mut rig = settled(vec![probed("web")], "web");
     rig.containers.get_mut("web").unwrap().after_restart.push_back(Behaviour::Hangs);

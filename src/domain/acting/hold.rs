@@ -52,6 +52,8 @@ pub enum Hold {
     },
     /// What it needs was not seen healthy since (S9).
     DependencyNotHealthy(String),
+    /// Whether what it needs is healthy nothing can say: it has neither healthcheck nor probe (S9).
+    DependencyUnjudged(String),
     /// Too few healthy siblings (S3).
     TooFewSiblings,
     /// Much fails at once (S8).
@@ -124,6 +126,7 @@ impl Hold {
             Hold::BudgetSpent { .. } => "budget_spent",
             Hold::HostBudgetSpent { .. } => "host_budget_spent",
             Hold::DependencyNotHealthy(_) => "dependency_not_healthy",
+            Hold::DependencyUnjudged(_) => "dependency_unjudged",
             Hold::TooFewSiblings => "too_few_siblings",
             Hold::Brake => "brake",
             Hold::EvidenceStale => "evidence_stale",
@@ -145,6 +148,7 @@ impl Hold {
             | Hold::Brake
             | Hold::HostBudgetSpent { .. }
             | Hold::DependencyNotHealthy(_)
+            | Hold::DependencyUnjudged(_)
             | Hold::TooFewSiblings
             | Hold::ActionsRefused
             | Hold::CannotRecord => true,
@@ -190,6 +194,7 @@ impl Hold {
             | Hold::BudgetSpent { .. }
             | Hold::HostBudgetSpent { .. }
             | Hold::DependencyNotHealthy(_)
+            | Hold::DependencyUnjudged(_)
             | Hold::TooFewSiblings
             | Hold::Brake
             | Hold::EvidenceStale
@@ -255,6 +260,10 @@ impl fmt::Display for Hold {
             Hold::DependencyNotHealthy(what) => {
                 write!(f, "`{what}`, which it needs, was not seen healthy since")
             }
+            Hold::DependencyUnjudged(what) => write!(
+                f,
+                "`{what}`, which it needs, has neither healthcheck nor probe, so nothing says that it is healthy"
+            ),
             Hold::TooFewSiblings => f.write_str("too few of its siblings are healthy"),
             Hold::Brake => f.write_str("much fails at once, so the cause is elsewhere"),
             Hold::EvidenceStale => f.write_str("what speaks against it is not fresh"),

@@ -50,7 +50,9 @@ impl Domain {
                     Decision::Held(shut.hold.clone()),
                 );
             }
-            if let Hold::DependencyNotHealthy(needed) = &shut.hold {
+            if let Hold::DependencyNotHealthy(needed) | Hold::DependencyUnjudged(needed) =
+                &shut.hold
+            {
                 let needed = needed.clone();
                 return Some(self.look_at_service(&needed));
             }

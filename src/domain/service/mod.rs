@@ -59,25 +59,28 @@ impl Domain {
         self.agenda.touch(Owner::Service(service.clone()));
     }
 
-    /// S9: what it needs and what was not seen healthy since its trouble began.
-    pub(super) fn dependency_down(&self, replica: &Replica) -> Option<ServiceName> {
+    /// S9: what it needs and what was not seen healthy since its trouble began, and whether that has anything to be judged by.
+    pub(super) fn dependency_down(&self, replica: &Replica) -> Option<(ServiceName, bool)> {
         let since = replica.kept.trouble.as_ref().map(|trouble| trouble.since)?;
-        replica
-            .policy
-            .depends_on
-            .iter()
-            .find(|needed| {
-                let healthy = self.services.get(*needed).is_some_and(|service| {
-                    service.healthy.iter().filter_map(|name| self.replicas.get(name)).any(|other| {
-                        let probes =
-                            other.evidence.probes.values().filter_map(|probe| probe.last_evidence);
-                        let evidence = probes.chain(other.evidence.health.last_pass);
-                        evidence.map(|at| at.awake).max().is_some_and(|at| at >= since.awake)
-                    })
-                });
-                !healthy
-            })
-            .cloned()
+        let down = replica.policy.depends_on.iter().find(|needed| {
+            let healthy = self.services.get(*needed).is_some_and(|service| {
+                service.healthy.iter().filter_map(|name| self.replicas.get(name)).any(|other| {
+                    let probes =
+                        other.evidence.probes.values().filter_map(|probe| probe.last_evidence);
+                    let evidence = probes.chain(other.evidence.health.last_pass);
+                    evidence.map(|at| at.awake).max().is_some_and(|at| at >= since.awake)
+                })
+            });
+            !healthy
+        })?;
+        // One that does not run, or was not looked at yet, may have a healthcheck.
+        let is_judged = |other: &&Replica| {
+            let seen = other.lifecycle.running().is_some() && other.inspection.is_some();
+            !seen || other.evidence.health.present || !other.policy.probes.is_empty()
+        };
+        let members = self.members(down);
+        let unjudged = !members.is_empty() && !members.iter().any(is_judged);
+        Some((down.clone(), !unjudged))
     }
 
     pub(super) fn think_service(&mut self, name: &ServiceName) -> Option<AwakeMs> {

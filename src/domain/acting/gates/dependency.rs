@@ -4,6 +4,11 @@ use super::{Scene, Shut};
 use crate::domain::acting::hold::Hold;
 
 pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
-    let down = scene.dependency_down.as_ref()?;
-    Shut::because(Hold::DependencyNotHealthy(down.to_string()))
+    let (name, is_judged) = scene.dependency_down.as_ref()?;
+    let name = name.to_string();
+    Shut::because(if *is_judged {
+        Hold::DependencyNotHealthy(name)
+    } else {
+        Hold::DependencyUnjudged(name)
+    })
 }
