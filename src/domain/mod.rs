@@ -32,7 +32,7 @@ mod sinks;
 mod view;
 
 pub use host::Host;
-pub use view::{ReplicaView, SinkView, View};
+pub use view::{ReplicaView, RestartsNothing, SinkView, View};
 
 use agenda::{Agenda, Owner};
 use durability::Durability;
