@@ -147,8 +147,8 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
         last: kept.last,
         policy: Arc::new(config.policy),
         orders: taken,
-        hold: hold_file(hold),
-        witness: Box::new(Chronicle::new(journal)),
+        hold: hold_file(hold.clone()),
+        witness: Box::new(Chronicle::new(journal).with_hold_file(hold)),
         seed: seed(&host),
     };
     // The loop is alone on its thread; everything that waits for something outside runs on the workers.

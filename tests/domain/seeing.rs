@@ -531,6 +531,28 @@ fn a_restart_whose_recovery_is_awaited_is_shown_as_that() {
 }
 
 #[test]
+fn a_recovery_is_decided_by_a_restart_or_said_to_have_come_by_itself() {
+    let recovered = |rig: &Rig| {
+        let by_itself = |decision: &Decision| matches!(decision, Decision::Recovered);
+        rig.decisions.iter().filter(|(_, decision)| by_itself(decision)).count()
+    };
+    let mut rig = settled(vec![ServicePolicy { restart: RestartMode::Never, ..probed("web") }]);
+    for times in 1..=2 {
+        rig.behave("web", Behaviour::Hangs);
+        rig.until(|rig| only(rig).verdict == Verdict::Unhealthy);
+        assert_eq!(recovered(&rig), times - 1);
+        rig.behave("web", Behaviour::Fine);
+        rig.run(seconds(60));
+        assert_eq!(recovered(&rig), times, "each time, and once");
+    }
+    let mut rig = settled(vec![probed("web")]);
+    rig.behave("web", Behaviour::Hangs);
+    rig.until(|rig| rig.acts.len() == 1);
+    rig.run(seconds(60));
+    assert_eq!((only(&rig).verdict, recovered(&rig)), (Verdict::Healthy, 0));
+}
+
+#[test]
 fn the_hold_file_and_how_to_go_on_are_said() {
     let mut rig = settled(vec![probed("web")]);
     rig.put(0, Observation::HoldFile(true));
