@@ -35,7 +35,7 @@ pub struct Snapshot {
     /// code goes on telling what is one.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// Whether anything may be restarted at all, by the config and the command line.
+    /// Whether nothing at all is restarted, by the config or the command line; `notes` say which.
     #[serde(default)]
     pub restarts_nothing: bool,
     /// The path of the `hold` file, while there is one, or while that can't be seen.
