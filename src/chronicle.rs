@@ -5,27 +5,38 @@
 //! when the domain records them. Text from outside is said as it is: whoever writes the log escapes what would act in it
 //! (`cli::log`), here and everywhere else.
 
+mod words;
+
 use crate::{
     daemon::Witness,
     docker::port::Pending,
     domain::{
-        acting::{
-            attempt::{Ending, word},
-            hold::Hold,
-        },
+        acting::attempt::word,
         effect::Batch,
         message::Severity,
         moment::{Moment, Spoken},
+        name::IncidentId,
         observation::{ContainerState, LookFailure, Observation},
-        record::{Decision, DecisionRecord, Record},
+        record::{Decision, DecisionRecord, Record, RecordKey},
     },
     journal::writer::Journal,
+    operator::HOLD,
+    status::snapshot::held_by,
 };
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use words::{say_ended, say_held, told};
 
 /// Writes the journal and the log.
 pub struct Chronicle {
     journal: Option<Journal>,
+    /// Where the `hold` file is looked for; `None`: nowhere.
+    hold_file: Option<PathBuf>,
+    /// What incidents that are not told to their end are about, so that each line about one reads alone.
+    incidents: BTreeMap<IncidentId, About>,
     /// Problems that were logged already: the same text is logged once, until it is over.
     engine: Option<String>,
     events: Option<String>,
@@ -36,6 +47,12 @@ pub struct Chronicle {
     undecodable: u32,
 }
 
+/// What an incident is about.
+struct About {
+    record: RecordKey,
+    headline: String,
+}
+
 /// So many unknown words of an engine are told of; an engine that makes up more is its own trouble.
 const MOST_WORDS: usize = 64;
 
@@ -44,6 +61,8 @@ impl Chronicle {
     pub fn new(journal: Option<Journal>) -> Self {
         Self {
             journal,
+            hold_file: None,
+            incidents: BTreeMap::new(),
             engine: None,
             events: None,
             events_are_open: false,
@@ -51,6 +70,11 @@ impl Chronicle {
             words: BTreeSet::new(),
             undecodable: 0,
         }
+    }
+
+    /// Whoever reads that the `hold` file holds has to know which file that is.
+    pub fn with_hold_file(self, path: PathBuf) -> Self {
+        Self { hold_file: Some(path), ..self }
     }
 
     fn engine_failed(&mut self, failure: &LookFailure) {
@@ -75,12 +99,21 @@ impl Chronicle {
             return;
         }
         let text = failure.to_string();
-        if self.events.as_ref() != Some(&text) {
+        if self.events.as_ref() == Some(&text) {
+            return;
+        }
+        if self.engine.as_ref() == Some(&text) {
+            tracing::debug!("the event stream can't be opened either");
+        } else if was_open {
             tracing::warn!(
                 "the event stream was lost: {text}; opening it again, the list stands in for it"
             );
-            self.events = Some(text);
+        } else {
+            tracing::warn!(
+                "the event stream can't be opened: {text}; trying again, the list stands in for it"
+            );
         }
+        self.events = Some(text);
     }
 
     fn list_read(&mut self, undecodable: u32) {
@@ -142,12 +175,12 @@ impl Witness for Chronicle {
                 tracing::error!("what was kept is damaged: {}; begun without it", why);
             }
             Observation::HoldFile(present) => {
+                let path = self.hold_file.as_deref();
                 if *present {
-                    tracing::warn!(
-                        "the `hold` file exists, or can't be looked for: nothing is acted on until it is gone"
-                    );
+                    tracing::warn!("{}", held_by(path));
                 } else {
-                    tracing::info!("the `hold` file is gone: acting again");
+                    let path = path.unwrap_or(Path::new(HOLD)).display();
+                    tracing::info!("`{path}` is gone: acting again");
                 }
             }
             Observation::EventsLost(failure) => self.events_lost(failure),
@@ -177,134 +210,136 @@ impl Witness for Chronicle {
     }
 
     fn decided(&mut self, _: Moment, batch: &Batch) {
+        // An incident's record comes after the decision that it is about.
         for record in &batch.records {
-            if let Record::Decided(decided) = record {
-                say(decided);
+            if let Record::Incident(incident) = record {
+                let about = About {
+                    record: RecordKey::incident(&incident.kept.key),
+                    headline: incident.kept.content.headline.clone(),
+                };
+                self.incidents.insert(incident.kept.id, about);
+            }
+        }
+        for record in &batch.records {
+            match record {
+                Record::Decided(decided) => self.say(decided),
+                // It is told to its end.
+                Record::Forgotten(key) => self.incidents.retain(|_, about| about.record != *key),
+                Record::Host(_)
+                | Record::Replica(_)
+                | Record::Incident(_)
+                | Record::Delivery(_)
+                | Record::Sink(_)
+                | Record::Cleared => {}
             }
         }
     }
 }
 
-fn say(record: &DecisionRecord) {
-    let service = record.service.as_ref().map(|name| name.as_str().to_owned()).unwrap_or_default();
-    let replica = record.replica.as_ref().map(|name| name.as_str().to_owned()).unwrap_or_default();
-    let who = if replica.is_empty() { &service } else { &replica };
-    match &record.decision {
-        Decision::TroubleBegan { shows } => {
-            tracing::warn!(service, "{who} is unhealthy: {}", shows)
-        }
-        Decision::TroubleOver => {
-            tracing::info!(service, "{who}: its trouble is over")
-        }
-        Decision::Held(Hold::Dry) => {
-            tracing::warn!(service, "{who} would be restarted now (dry run)")
-        }
-        Decision::Held(hold) => {
-            tracing::info!(service, hold = hold.word(), "{who} is not restarted: {hold}")
-        }
-        Decision::Spent(attempt) => {
-            tracing::info!(service, attempt = attempt.0, "{who} is to be restarted")
-        }
-        Decision::Acting(attempt, rung) => {
-            tracing::warn!(service, attempt = attempt.0, "{who}: {} begins", word(*rung))
-        }
-        Decision::Ended(attempt, ending) => match ending {
-            Ending::Verified { after_ms } => {
-                let after = Spoken(Duration::from_millis(*after_ms));
-                tracing::info!(
-                    service,
-                    attempt = attempt.0,
-                    "{who} is healthy again, {after} after the attempt began"
-                );
+impl Chronicle {
+    /// What an incident is about, in words. One of before our start may not be known yet.
+    fn about(&self, incident: IncidentId, service: &str) -> String {
+        match (self.incidents.get(&incident), service) {
+            // What is over is said by the line itself.
+            (Some(About { headline, .. }), _) => {
+                headline.strip_prefix("over: ").unwrap_or(headline).to_owned()
             }
-            Ending::NotCured(why) => tracing::error!(
-                service,
-                attempt = attempt.0,
-                "{who}: the attempt did not help: {why}"
-            ),
-            Ending::Abandoned(hold) => {
-                tracing::info!(
-                    service,
-                    attempt = attempt.0,
-                    "{who}: nothing was done after all: {hold}"
-                );
+            (None, "") => format!("incident {} of this host", incident.0),
+            (None, service) => format!("incident {} of {service}", incident.0),
+        }
+    }
+
+    fn say(&self, record: &DecisionRecord) {
+        let service = record.service.as_ref().map_or("", |name| name.as_str());
+        let who = record.replica.as_ref().map_or(service, |name| name.as_str());
+        match &record.decision {
+            Decision::TroubleBegan { shows } => {
+                tracing::warn!(service, "{who} is unhealthy: {shows}")
             }
-            Ending::Refused(why) => tracing::error!(
+            Decision::Recovered => tracing::info!(
                 service,
-                attempt = attempt.0,
-                "{who}: the engine refuses to act: {why}"
+                "{who} is healthy again; its trouble is over when it has stayed so"
             ),
-            Ending::Interrupted => {
+            Decision::TroubleOver => tracing::info!(service, "{who}: its trouble is over"),
+            Decision::Held(hold) => say_held(service, who, hold),
+            Decision::Spent(attempt) => {
+                tracing::info!(service, attempt = attempt.0, "{who} is to be restarted")
+            }
+            Decision::Acting(attempt, rung) => {
+                tracing::warn!(service, attempt = attempt.0, "{who}: {} begins", word(*rung))
+            }
+            Decision::Ended(attempt, ending) => say_ended(service, who, attempt.0, ending),
+            Decision::Resumed(attempt) => {
                 tracing::warn!(
                     service,
                     attempt = attempt.0,
-                    "{who}: the restart did not reach the engine, as far as can be seen; judging anew"
+                    "{who}: an attempt was interrupted; looking at what it did"
                 );
             }
-            Ending::Gone => {
-                tracing::info!(service, attempt = attempt.0, "{who} was removed meanwhile")
+            Decision::BrakeEngaged => {
+                tracing::error!("much fails at once: restarts are held back on this host")
             }
-            Ending::TakenOver(what) => {
+            Decision::TrialChosen => {
+                tracing::warn!(service, "{who} may be restarted, to see whether that helps")
+            }
+            Decision::BrakeReleased(why) => tracing::info!("restarts are free again: {why}"),
+            Decision::Opened(incident, key, level) => {
+                let (about, kind) = (self.about(*incident, service), key.kind.word());
+                let incident = incident.0;
+                match level {
+                    Severity::Page => tracing::error!(incident, service, kind, "page: {about}"),
+                    Severity::Notice | Severity::Ticket => {
+                        tracing::warn!(incident, service, kind, "{level}: {about}")
+                    }
+                }
+            }
+            Decision::Raised(incident, level) => {
+                let about = self.about(*incident, service);
+                tracing::error!(incident = incident.0, service, "now a {level}: {about}")
+            }
+            Decision::Resolved(incident) => {
+                let about = self.about(*incident, service);
+                tracing::info!(incident = incident.0, service, "resolved: {about}")
+            }
+            Decision::Told(sink, incident, kind) => {
+                let (about, told) = (self.about(*incident, service), told(*kind));
+                let sink = sink.as_str();
                 tracing::info!(
+                    incident = incident.0,
                     service,
-                    attempt = attempt.0,
-                    "{who}: {what} before it was seen to be well; left alone"
+                    sink,
+                    "{sink} was told {told}: {about}"
                 );
             }
-            Ending::NotOurs(why) => {
-                tracing::error!(service, attempt = attempt.0, "{who}: {why}; left alone")
+            Decision::Undeliverable(sink, incident, why) => {
+                let (about, sink) = (self.about(*incident, service), sink.as_str());
+                tracing::error!(
+                    incident = incident.0,
+                    service,
+                    sink,
+                    "{sink} will never take this message: {why}; it was about: {about}"
+                );
             }
-        },
-        Decision::Resumed(attempt) => {
-            tracing::warn!(
-                service,
-                attempt = attempt.0,
-                "{who}: an attempt was interrupted; looking at what it did"
-            );
-        }
-        Decision::BrakeEngaged => {
-            tracing::error!("much fails at once: restarts are held back on this host")
-        }
-        Decision::TrialChosen => {
-            tracing::warn!(service, "{who} may be restarted, to see whether that helps")
-        }
-        Decision::BrakeReleased(why) => tracing::info!("restarts are free again: {why}"),
-        Decision::Opened(incident, key, Severity::Page) => {
-            tracing::error!(incident = incident.0, "page: {key}")
-        }
-        Decision::Opened(incident, key, level) => {
-            tracing::warn!(incident = incident.0, "{level}: {key}")
-        }
-        Decision::Raised(incident, level) => {
-            tracing::error!(incident = incident.0, service, "is a {level} now")
-        }
-        Decision::Resolved(incident) => tracing::info!(incident = incident.0, service, "resolved"),
-        Decision::Told(sink, incident, kind) => {
-            tracing::info!(incident = incident.0, sink = sink.as_str(), "told: {kind:?}");
-        }
-        Decision::Undeliverable(sink, incident, why) => {
-            tracing::error!(
-                incident = incident.0,
-                sink = sink.as_str(),
-                "the sink will never take this message: {why}"
-            );
-        }
-        Decision::SinkFails(sink, why, again) => {
-            let again = Spoken(Duration::from_secs(*again));
-            tracing::error!(
-                sink = sink.as_str(),
-                "messages do not arrive: {why}; what is owed is kept, the next attempt is in {again}"
-            );
-        }
-        Decision::Unmatched(services) => {
-            let names: Vec<&str> = services.iter().map(|name| name.as_str()).collect();
-            tracing::warn!(
-                services = names.join(", "),
-                "these services match no container on this host; nothing of them is watched here"
-            );
-        }
-        Decision::SinkWorks(sink) => {
-            tracing::info!(sink = sink.as_str(), "messages arrive again");
+            Decision::SinkFails(sink, why, again) => {
+                let again = Spoken(Duration::from_secs(*again));
+                let sink = sink.as_str();
+                tracing::error!(
+                    sink,
+                    "messages do not arrive at {sink}: {why}; what is owed is kept, the next attempt is in {again}"
+                );
+            }
+            Decision::Unmatched(services) => {
+                let names: Vec<&str> = services.iter().map(|name| name.as_str()).collect();
+                let names = names.join(", ");
+                tracing::warn!(
+                    services = names,
+                    "these services match no container on this host, and nothing of them is watched here: {names}"
+                );
+            }
+            Decision::SinkWorks(sink) => {
+                let sink = sink.as_str();
+                tracing::info!(sink, "messages arrive at {sink} again");
+            }
         }
     }
 }

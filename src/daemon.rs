@@ -165,6 +165,10 @@ pub async fn run(world: World) {
             order = orders.recv() => Some(order.unwrap_or(Order::Stop)),
             () = daemon.next_observations(&mut came) => None,
         };
+        if let Some(Order::Show(_)) = &order {
+            // What is shown is of now: spans are counted to the moment of the last step.
+            came.push(Observation::Woke);
+        }
         daemon.turn(came, hold(), &mut *witness);
         match order {
             None => {}

@@ -2,11 +2,16 @@ use super::*;
 use crate::{
     cli::log,
     domain::{
-        message::IncidentKind,
+        acting::{attempt::Ending, hold::Hold},
+        message::{IncidentKind, MessageKind},
         moment::{AwakeMs, BootId, BootMs, Stamp, WallMs},
-        name::{AttemptId, ContainerId, IncidentId, ReplicaName, ServiceName, SinkName},
+        name::{AttemptId, ContainerId, IncidentId, ReplicaName, Seq, ServiceName, SinkName},
         observation::{Listed, Listing},
-        telling::incident::IncidentKey,
+        record::OnBoot,
+        telling::{
+            incident::{Content, Incident, IncidentKey},
+            story::{Stage, Story},
+        },
     },
     notify::text::acts_on_a_screen,
 };
@@ -46,7 +51,7 @@ fn logged(happens: impl FnOnce()) -> Vec<String> {
 
 fn observed(observations: Vec<Observation>) -> Vec<String> {
     logged(|| {
-        let mut chronicle = Chronicle::new(None);
+        let mut chronicle = Chronicle::new(None).with_hold_file("/run/defib/hold".into());
         for observation in observations {
             chronicle.observed(NOW, &observation);
         }
@@ -60,7 +65,7 @@ fn decided(name: &str, decision: Decision) -> Vec<String> {
         replica: Some(ReplicaName::new(name)),
         decision,
     };
-    logged(|| say(&record))
+    logged(|| Chronicle::new(None).say(&record))
 }
 
 #[test]
@@ -110,7 +115,7 @@ fn no_text_from_outside_begins_a_line_or_acts_in_one() {
         let observations = [
             Observation::ListFailed { full: true, failure: LookFailure::Unreachable(text()) },
             Observation::EventsLost(LookFailure::Engine { status: 500, message: text() }),
-            Observation::Refused { seq: crate::domain::name::Seq(1), reason: text() },
+            Observation::Refused { seq: Seq(1), reason: text() },
             Observation::MemoryLost(text()),
             Observation::Listed(Listing { containers: vec![row], undecodable: 0 }),
         ];
@@ -178,5 +183,129 @@ fn what_a_sink_says_is_logged_as_it_was_said() {
     else {
         panic!("one line");
     };
-    assert!(line.contains(&format!("messages do not arrive: {why}; ")), "{line}");
+    assert!(line.contains(&format!("messages do not arrive at oncall: {why}; ")), "{line}");
+}
+
+fn incident(number: u64, service: &str, headline: &str) -> Record {
+    let story = Story {
+        level: Severity::Page,
+        stage: Stage::Failing,
+        given_up: false,
+        grown: 0,
+        reminders: 0,
+    };
+    let kept = Incident {
+        id: IncidentId(number),
+        key: IncidentKey {
+            service: Some(ServiceName::new(service)),
+            kind: IncidentKind::Unhealthy,
+        },
+        since: NOW,
+        opened: NOW,
+        ended: None,
+        story,
+        reminded: NOW,
+        relapses: 0,
+        content: Content { headline: headline.to_owned(), ..Content::default() },
+    };
+    Record::Incident(Box::new(OnBoot { boot_id: BootId("b".into()), kept }))
+}
+
+/// What is logged of batches of records, each about the service.
+fn chronicled(service: &str, batches: Vec<Vec<Result<Record, Decision>>>) -> Vec<String> {
+    let at = Stamp { boot_id: BootId("b".into()), moment: NOW };
+    let decided = |decision| {
+        Record::Decided(Box::new(DecisionRecord {
+            at: at.clone(),
+            service: Some(ServiceName::new(service)),
+            replica: None,
+            decision,
+        }))
+    };
+    logged(|| {
+        let mut chronicle = Chronicle::new(None);
+        for batch in batches {
+            let records = batch.into_iter().map(|record| record.unwrap_or_else(decided)).collect();
+            chronicle.decided(NOW, &Batch { seq: Seq(1), records, effects: Vec::new() });
+        }
+    })
+}
+
+#[test]
+fn a_line_about_an_incident_reads_alone() {
+    let (id, sink) = (IncidentId(7), || SinkName::new("slack"));
+    let key = IncidentKey { service: Some(ServiceName::new("web")), kind: IncidentKind::Unhealthy };
+    let told = |kind| Err(Decision::Told(sink(), id, kind));
+    let lines = chronicled(
+        "web",
+        vec![
+            vec![
+                Err(Decision::Opened(id, key.clone(), Severity::Notice)),
+                Ok(incident(7, "web", "web is unhealthy")),
+            ],
+            vec![told(MessageKind::Opened)],
+            vec![Err(Decision::Raised(id, Severity::Page)), Ok(incident(7, "web", "web is down"))],
+            vec![told(MessageKind::Raised)],
+            vec![Err(Decision::Resolved(id)), Ok(incident(7, "web", "over: web is down"))],
+            vec![told(MessageKind::Resolved), Ok(Record::Forgotten(RecordKey::incident(&key)))],
+            // Nothing is known of it any more, or not yet, as after a start.
+            vec![told(MessageKind::Reminder)],
+        ],
+    );
+    let sentences: Vec<&str> =
+        lines.iter().map(|line| line.split_once(" incident=7 ").unwrap().0).collect();
+    assert_eq!(
+        sentences,
+        [
+            "WARN notice: web is unhealthy",
+            "INFO slack was told that it began: web is unhealthy",
+            "ERROR now a page: web is down",
+            "INFO slack was told that it is a page now: web is down",
+            "INFO resolved: web is down",
+            "INFO slack was told that it is over: web is down",
+            "INFO slack was told again: incident 7 of web",
+        ]
+    );
+}
+
+#[test]
+fn what_a_person_has_to_act_on_is_an_error() {
+    for hold in [Hold::BudgetSpent { restarts: 3 }, Hold::CannotRecord, Hold::ActionsRefused] {
+        let said = decided("web", Decision::Held(hold));
+        assert!(said.len() == 1 && said[0].starts_with("ERROR web "), "{said:?}");
+    }
+    let said = decided("web", Decision::Held(Hold::Paused));
+    assert!(said[0].starts_with("INFO web is not restarted: "), "{said:?}");
+    // The next attempt is up to defib.
+    let ending = Ending::NotCured("not healthy within 1m".to_owned());
+    let said = decided("web", Decision::Ended(AttemptId(1), ending));
+    assert!(said[0].starts_with("WARN web: the attempt did not help: "), "{said:?}");
+}
+
+#[test]
+fn a_recovery_without_a_restart_is_logged() {
+    let said = decided("web", Decision::Recovered);
+    assert!(said.len() == 1 && said[0].starts_with("INFO web is healthy again; "), "{said:?}");
+}
+
+#[test]
+fn the_hold_file_is_logged_with_its_path_and_how_to_go_on() {
+    let said = observed(vec![Observation::HoldFile(true), Observation::HoldFile(false)]);
+    assert!(said[0].starts_with("WARN `/run/defib/hold` exists, "), "{said:?}");
+    assert!(said[0].ends_with("to go on: rm /run/defib/hold"), "{said:?}");
+    assert_eq!(said[1], "INFO `/run/defib/hold` is gone: acting again");
+}
+
+#[test]
+fn an_engine_that_is_not_there_is_one_line_and_not_another_for_its_events() {
+    let gone = || LookFailure::Unreachable("there is no such socket".to_owned());
+    let said = observed(vec![
+        Observation::ListFailed { full: true, failure: gone() },
+        Observation::EventsLost(gone()),
+        Observation::EventsLost(gone()),
+        Observation::EventsLost(LookFailure::TimedOut(Duration::from_secs(10))),
+    ]);
+    let levels: Vec<&str> = said.iter().map(|line| line.split_once(' ').unwrap().0).collect();
+    assert_eq!(levels, ["ERROR", "DEBUG", "WARN"], "{said:?}");
+    assert!(said[2].starts_with("WARN the event stream can't be opened: "), "{said:?}");
 }

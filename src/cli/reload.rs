@@ -8,18 +8,19 @@
 //! another's, one thing at a time; what may hang for good does so on a thread that nobody else needs, and which is not asked
 //! again before it has come back.
 
-use super::run::{Request, RunProblem};
+use super::run::{Request, RunProblem, log_lines};
 use crate::{
     clock::Clock,
     config::Config,
     daemon::Order,
-    domain::name::SinkName,
+    domain::{moment::WallMs, name::SinkName},
     notify::{
         config::SinkConfig,
         port::Sink,
         readiness::{self, Readiness},
         salt::Salt,
     },
+    status::snapshot::RefusedReload,
     tasks::{self, Tasks},
 };
 use futures_util::future::join_all;
@@ -31,6 +32,7 @@ use tokio::{
     sync::{
         Notify, mpsc,
         oneshot::{self, error::TryRecvError},
+        watch,
     },
     time::timeout,
 };
@@ -60,6 +62,8 @@ pub(super) struct Reloading {
     pub(super) lacking: Lacking,
     /// What definitions of sinks are salted with.
     pub(super) salt: Salt,
+    /// The config that was not taken last, where none was since; for `status`.
+    pub(super) refused: watch::Sender<Option<RefusedReload>>,
     /// Why a changed secret could not be taken up, as said in the log.
     pub(super) said: Option<String>,
     /// A read of the config that was waited for in vain.
@@ -98,29 +102,59 @@ impl fmt::Display for NotTaken {
     }
 }
 
+impl NotTaken {
+    /// Why, in one line.
+    fn in_one_line(&self) -> String {
+        match self {
+            Self::Problem(problem) => problem.in_one_line(),
+            Self::NotWithin | Self::NotBack | Self::NoThread(_) => self.to_string(),
+        }
+    }
+
+    /// Why, in all its lines.
+    fn in_lines(&self) -> String {
+        match self {
+            Self::Problem(problem) => problem.in_lines(),
+            Self::NotWithin | Self::NotBack | Self::NoThread(_) => self.to_string(),
+        }
+    }
+}
+
 /// What each sink lacks for sending. The same words are logged once.
 #[derive(Debug, Default)]
 pub(super) struct Lacking(BTreeMap<SinkName, String>);
 
-/// What of a config only a start takes up. `None` where the command line said it, and the config does not count.
+/// What of a config only a start takes up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OnlyAtStart {
-    engine: Option<Option<String>>,
-    state_dir: Option<Option<PathBuf>>,
+    engine: Option<String>,
+    state_dir: Option<PathBuf>,
+}
+
+/// What comes of a key that has changed and that only a start takes up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    /// The next start takes it up.
+    AtNextStart,
+    /// Nothing: what was said at the start goes before the config, also at the next one if it is said there too.
+    Overruled(&'static str),
 }
 
 impl OnlyAtStart {
-    pub(super) fn of(config: &Config, request: &Request) -> Self {
-        Self {
-            engine: request.engine.is_none().then(|| config.engine.clone()),
-            state_dir: request.state_dir.is_none().then(|| config.state_dir.clone()),
-        }
+    pub(super) fn of(config: &Config) -> Self {
+        Self { engine: config.engine.clone(), state_dir: config.state_dir.clone() }
     }
 
     /// What differs, by its key.
-    fn changed(&self, now: &Self) -> Vec<&'static str> {
-        let engine = (self.engine != now.engine).then_some("engine.address");
-        let state = (self.state_dir != now.state_dir).then_some("state.dir");
+    fn changed(&self, now: &Self, request: &Request) -> Vec<(&'static str, Change)> {
+        let change = |overruled: bool, by| {
+            if overruled { Change::Overruled(by) } else { Change::AtNextStart }
+        };
+        let engine = (self.engine != now.engine)
+            .then(|| ("engine.address", change(request.engine.is_some(), "--engine")));
+        let by = "--state-dir, or systemd's STATE_DIRECTORY,";
+        let state = (self.state_dir != now.state_dir)
+            .then(|| ("state.dir", change(request.state_dir.is_some(), by)));
         engine.into_iter().chain(state).collect()
     }
 }
@@ -155,14 +189,16 @@ fn take_up(config: &mut Config, seen: Vec<Readiness>, lacking: &mut Lacking) -> 
         }
         match seen.lacks {
             Some(why) if lacking.0.get(&sink.name) != Some(&why) => {
+                let name = sink.name.as_str();
                 tracing::error!(
-                    sink = sink.name.as_str(),
-                    "no message can be sent here: {why}; looking again each minute"
+                    sink = name,
+                    "no message can be sent to {name}: {why}; looking again each minute"
                 );
                 lacking.0.insert(sink.name.clone(), why);
             }
             None if lacking.0.remove(&sink.name).is_some() => {
-                tracing::info!(sink = sink.name.as_str(), "messages can be sent again");
+                let sink = sink.name.as_str();
+                tracing::info!(sink, "messages can be sent to {sink} again");
             }
             Some(_) | None => {}
         }
@@ -221,12 +257,7 @@ impl Reloading {
         let taken = match self.read_apart().await {
             Ok(mut config) => {
                 look_at_secrets(&mut config, &mut self.lacking, &self.salt).await;
-                let now = OnlyAtStart::of(&config, &self.request);
-                for key in self.started_with.changed(&now) {
-                    tracing::warn!(
-                        "`{key}` has changed: that needs a restart of defib; until then the one of before holds"
-                    );
-                }
+                self.say_what_only_a_start_takes_up(&config);
                 self.take(config, "the config was read again").map_err(NotTaken::Problem)
             }
             Err(problem) => Err(problem),
@@ -234,15 +265,41 @@ impl Reloading {
         match taken {
             Ok(order) => {
                 self.said = None;
+                self.refused.send_replace(None);
                 Some(order)
             }
             Err(problem) => {
-                tracing::error!("the config was not taken; the one of before stays:");
-                // A line of the log is one line: the problems stand in lines of their own.
-                for line in problem.to_string().lines() {
+                tracing::error!(
+                    "the config was not taken, and the one of before stays; mend it and send SIGHUP again:"
+                );
+                for line in log_lines(&problem.in_lines()) {
                     tracing::error!("{line}");
                 }
+                self.note_refusal(problem.in_one_line());
                 None
+            }
+        }
+    }
+
+    /// For `status`: the config that holds is not the one that was to hold since the first that was refused.
+    fn note_refusal(&self, why: String) {
+        let WallMs(now) = self.clock.now().wall;
+        self.refused.send_modify(|refused| {
+            let since_ms = refused.as_ref().map_or(now, |before| before.since_ms);
+            *refused = Some(RefusedReload { since_ms, why });
+        });
+    }
+
+    fn say_what_only_a_start_takes_up(&self, config: &Config) {
+        let now = OnlyAtStart::of(config);
+        for (key, change) in self.started_with.changed(&now, &self.request) {
+            match change {
+                Change::AtNextStart => tracing::warn!(
+                    "`{key}` has changed: that needs a restart of defib; until then the one of before holds"
+                ),
+                Change::Overruled(by) => tracing::warn!(
+                    "`{key}` has changed, and does not count: {by} was given at the start and goes before the config"
+                ),
             }
         }
     }

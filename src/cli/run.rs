@@ -7,6 +7,7 @@
 mod problem;
 
 pub use problem::RunProblem;
+pub(super) use problem::log_lines;
 
 use super::reload::{Lacking, OnlyAtStart, Reloading, look_at_secrets};
 use crate::{
@@ -26,7 +27,7 @@ use crate::{
     notify::{
         self, config::Surroundings, http::HttpClient, port::Sink, salt::Salt, terminal::Terminal,
     },
-    operator::socket,
+    operator::{HOLD, socket},
     probe::{http::HttpProber, scheduler::POOL},
     resolve::Resolver,
     store::{
@@ -45,14 +46,11 @@ use std::{
 };
 use tokio::{
     runtime::{Builder, Runtime},
-    sync::mpsc,
+    sync::{mpsc, watch},
 };
 
 /// Orders that wait for the loop.
 const ORDERS: usize = 16;
-
-/// The switch that needs neither daemon nor disk.
-const HOLD: &str = "hold";
 
 /// What was asked for.
 #[derive(Clone, Debug)]
@@ -103,11 +101,12 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
     let surroundings = surroundings(&clock, &resolver)?;
     let sinks = build_sinks(&config, &surroundings)?;
     let (orders, taken) = mpsc::channel(ORDERS);
+    let (refused, refused_reload) = watch::channel(None);
+    let hold = request.runtime_dir.join(HOLD);
     {
         let _entered = workers.enter();
-        if let Err(problem) =
-            socket::serve(&request.runtime_dir, host.to_string(), orders.clone(), &tasks)
-        {
+        let (dir, asked) = (&request.runtime_dir, orders.clone());
+        if let Err(problem) = socket::serve(dir, host.to_string(), refused_reload, asked, &tasks) {
             tracing::error!("{problem}: {}", problem.cause());
         }
         let reloading = Reloading {
@@ -118,10 +117,11 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
             build: Arc::new(move |config| build_sinks(config, &surroundings)),
             clock: Arc::clone(&clock),
             request: request.clone(),
-            started_with: OnlyAtStart::of(&config, request),
+            started_with: OnlyAtStart::of(&config),
             config: config.clone(),
             lacking,
             salt,
+            refused,
             said: None,
             out: None,
         };
@@ -147,8 +147,8 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
         last: kept.last,
         policy: Arc::new(config.policy),
         orders: taken,
-        hold: hold_file(request.runtime_dir.join(HOLD)),
-        witness: Box::new(Chronicle::new(journal)),
+        hold: hold_file(hold.clone()),
+        witness: Box::new(Chronicle::new(journal).with_hold_file(hold)),
         seed: seed(&host),
     };
     // The loop is alone on its thread; everything that waits for something outside runs on the workers.
@@ -165,7 +165,7 @@ fn read_config(request: &Request, host: &HostName) -> Result<Config, RunProblem>
             let loaded = config::load(path, host).map_err(RunProblem::Config)?;
             if !loaded.warnings.is_empty() {
                 tracing::warn!("the config has warnings:");
-                for line in loaded.warnings.render(Style::Plain).trim_end().lines() {
+                for line in log_lines(&loaded.warnings.render(Style::Plain)) {
                     tracing::warn!("{line}");
                 }
             }

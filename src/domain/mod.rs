@@ -32,11 +32,12 @@ mod sinks;
 mod view;
 
 pub use host::Host;
-pub use view::{ReplicaView, SinkView, View};
+pub use view::{ReplicaView, RestartsNothing, SinkView, View};
 
 use agenda::{Agenda, Owner};
 use durability::Durability;
 use effect::{Batch, Effect};
+use judging::verdict::Verdict;
 use moment::{AwakeMs, BootId, Moment, Stamp};
 use name::{AttemptId, ContainerId, ReplicaName, ServiceName, SinkName};
 use observation::Observation;
@@ -125,7 +126,12 @@ impl Domain {
                 self.effects.extend(looks);
                 self.looking.next_deadline()
             }
-            Owner::Replica(name) => self.think_replica(name),
+            Owner::Replica(name) => {
+                let was_ailing = self.replicas.get(name).is_some_and(Replica::ails_unattended);
+                let at = self.think_replica(name);
+                self.say_recovered(name, was_ailing);
+                at
+            }
             Owner::Service(name) => self.think_service(name),
             Owner::Host => self.think_host(),
             Owner::Incident(key) => self.think_incident(key),
@@ -150,6 +156,19 @@ impl Domain {
             );
         }
         Batch { seq, records, effects }
+    }
+
+    /// What recovers by itself is said too: an attempt says that of what it cured.
+    fn say_recovered(&mut self, name: &ReplicaName, was_ailing: bool) {
+        let recovered = self.replicas.get(name).filter(|replica| {
+            was_ailing
+                && replica.verdict == Verdict::Healthy
+                && replica.kept.trouble.is_some()
+                && replica.kept.attempt.is_none()
+        });
+        if let Some(service) = recovered.map(|replica| replica.policy.name.clone()) {
+            self.decide(Some(&service), Some(name), Decision::Recovered);
+        }
     }
 
     /// Once for each policy, after the first full list: a pattern that is misspelt watches nothing, and nothing else tells.

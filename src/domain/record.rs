@@ -128,6 +128,8 @@ pub enum Decision {
         /// What it shows.
         shows: String,
     },
+    /// A replica in trouble is healthy again, by no attempt of ours. Its trouble is over when it has stayed so.
+    Recovered,
     /// A replica's trouble is over.
     TroubleOver,
     /// It is not restarted.

@@ -2,12 +2,18 @@
 
 use super::{
     Domain,
-    acting::brake::Brake,
-    judging::verdict::Verdict,
-    moment::Moment,
+    acting::{
+        attempt::Phase,
+        brake::Brake,
+        hold::{Hold, Settle},
+    },
+    judging::{health, streak::Streak, verdict::Verdict},
+    moment::{AwakeMs, Moment, Spoken, millis},
     name::{ReplicaName, ServiceName, SinkName},
+    observation::Inspection,
+    policy::{Place, Policy, ProbePolicy, ProbeSpec, RestartMode, Unlisted},
     telling::incident::Incident,
-    watching::replica::Replica,
+    watching::{lifecycle::Lifecycle, replica::Replica},
 };
 use std::time::Duration;
 
@@ -32,6 +38,19 @@ pub struct View {
     pub brake: bool,
     /// Whether the `hold` file exists.
     pub hold_file: bool,
+    /// Why nothing at all is restarted, where that is what somebody wants.
+    pub restarts_nothing: Option<RestartsNothing>,
+}
+
+/// By whose wish nothing at all is restarted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RestartsNothing {
+    /// The config's, for this host (`never_act`).
+    NeverAct,
+    /// Whoever started it with `--dry-run`.
+    DryRun,
+    /// The config's, for each service: all say `never` or `dry`.
+    NoService,
 }
 
 /// How a replica stands.
@@ -51,10 +70,18 @@ pub struct ReplicaView {
     pub trouble: Option<(String, u32)>,
     /// What fails without being a trouble, in words: why it is judged as it is.
     pub failing: Vec<String>,
+    /// What has begun to fail and does not count yet, in words: in its grace, or below `fall`.
+    pub begins_to_fail: Vec<String>,
+    /// It runs, and there is neither a healthcheck nor a probe of it: it can never be found unhealthy.
+    pub nothing_to_judge_by: bool,
     /// Why it is not restarted, in words.
     pub hold: Option<String>,
+    /// For how much longer, where that ends by itself at a time that is known.
+    pub hold_for: Option<Duration>,
     /// Whether it is being restarted.
     pub in_hand: bool,
+    /// It was restarted, and whether it is well is awaited. Only while it is in hand.
+    pub recovery_awaited: bool,
     /// Restarts spent, and allowed.
     pub spent: (u32, u32),
     /// Why it can't be looked at.
@@ -116,10 +143,21 @@ impl Domain {
                 .as_ref()
                 .map(|trouble| (trouble.shows.clone(), trouble.failures())),
             failing: failing(replica),
+            begins_to_fail: begins_to_fail(replica, self.now.awake),
+            nothing_to_judge_by: nothing_to_judge_by(replica),
             hold: replica.hold.as_ref().map(ToString::to_string),
+            hold_for: self
+                .hold_ends(replica)
+                .filter(|at| *at > self.now.awake)
+                .map(|at| at.since(self.now.awake)),
             in_hand: replica.kept.attempt.is_some(),
+            recovery_awaited: replica
+                .kept
+                .attempt
+                .as_ref()
+                .is_some_and(|attempt| matches!(attempt.phase, Phase::Verifying { .. })),
             spent: (replica.kept.spending.spent, replica.policy.budget.restarts),
-            could_not_look: replica.could_not_look.as_ref().map(|(_, why)| why.clone()),
+            could_not_look: could_not_look(replica),
         });
         let sinks = self.sinks.iter().map(|(name, sink)| SinkView {
             name: name.clone(),
@@ -148,8 +186,148 @@ impl Domain {
             store_problem: self.durability.failing().map(|(_, why)| why.clone()),
             brake: matches!(self.host.brake, Brake::Engaged(_)),
             hold_file: self.host.hold_file,
+            restarts_nothing: restarts_nothing(&self.policy),
         }
     }
+
+    /// When what a replica is held back by is over, where that is a matter of time alone: what the gates of the same name
+    /// wait for.
+    fn hold_ends(&self, replica: &Replica) -> Option<AwakeMs> {
+        let (now, settling) = (self.now, self.policy.settling);
+        match replica.hold.as_ref()? {
+            Hold::Settling(Settle::Verdict) => Some(replica.verdict_since + replica.policy.settle),
+            Hold::Settling(Settle::OwnStart) => Some(self.own_start + settling.own_start),
+            Hold::Settling(Settle::HostBoot) => {
+                let booted = AwakeMs(now.awake.0.saturating_sub(now.boot.0));
+                Some(booted + settling.host_boot)
+            }
+            Hold::Settling(Settle::EngineStart) => {
+                self.host.engine_start.map(|started| started + settling.engine_start)
+            }
+            Hold::InGrace => grace_ends(replica),
+            Hold::BackingOff { .. } => {
+                let (spending, backoff) = (&replica.kept.spending, replica.policy.backoff);
+                let next = spending.next_at(backoff, spending.spent, &self.boot_id, now);
+                next.map(|(at, _)| at)
+            }
+            Hold::HostBudgetSpent { .. } => {
+                let budget = self.policy.limits.budget;
+                let at = self.host.spending.next_at(budget, &self.boot_id, now)?;
+                Some(now.awake + at.since(now.boot))
+            }
+            Hold::NotRunning(_)
+            | Hold::Paused
+            | Hold::DockerRestartsIt
+            | Hold::Never(_)
+            | Hold::Cordoned(_)
+            | Hold::Maintenance
+            | Hold::AnotherController(_)
+            | Hold::Touched(_)
+            | Hold::Deploying
+            | Hold::InFlight(_)
+            | Hold::BudgetSpent { .. }
+            | Hold::DependencyNotHealthy(_)
+            | Hold::TooFewSiblings
+            | Hold::Brake
+            | Hold::EvidenceStale
+            | Hold::Recovered
+            | Hold::CouldNotLook
+            | Hold::NotCurable
+            | Hold::NeverPassed
+            | Hold::Stateful
+            | Hold::ActionsRefused
+            | Hold::CannotRecord
+            | Hold::Dry => None,
+        }
+    }
+}
+
+/// When failures of the probes of this life begin to count.
+fn grace_ends(replica: &Replica) -> Option<AwakeMs> {
+    match &replica.lifecycle {
+        Lifecycle::Running { since, .. } => Some(*since + replica.policy.start_grace),
+        Lifecycle::Unseen
+        | Lifecycle::Paused { .. }
+        | Lifecycle::Restarting
+        | Lifecycle::Created
+        | Lifecycle::Stopped(_)
+        | Lifecycle::Gone
+        | Lifecycle::Remote
+        | Lifecycle::Odd(_) => None,
+    }
+}
+
+/// By whose wish nothing at all is restarted, whatever fails.
+fn restarts_nothing(policy: &Policy) -> Option<RestartsNothing> {
+    let never = |restart: RestartMode| matches!(restart, RestartMode::Never | RestartMode::Dry);
+    let unlisted = (policy.unlisted != Unlisted::None).then_some(&policy.unlisted_service);
+    let mut watched = policy.services.iter().chain(unlisted).peekable();
+    if policy.never_act {
+        Some(RestartsNothing::NeverAct)
+    } else if policy.dry_run {
+        Some(RestartsNothing::DryRun)
+    } else if watched.peek().is_some() && watched.all(|service| never(service.restart)) {
+        Some(RestartsNothing::NoService)
+    } else {
+        None
+    }
+}
+
+/// What has begun to fail and does not count yet. What counts is told by the trouble, or by `failing`.
+fn begins_to_fail(replica: &Replica, now: AwakeMs) -> Vec<String> {
+    let by_health = replica
+        .inspection
+        .as_deref()
+        .filter(|_| replica.lifecycle.running().is_some())
+        .filter(|_| !replica.evidence.health.streak.failing)
+        .and_then(|seen| health::begins_to_fail(seen, replica.fresh_after));
+    let by_probes = replica.policy.probes.iter().filter_map(|probe| {
+        let seen = replica.evidence.probes.get(&probe.name)?;
+        if seen.streak.failing {
+            return None;
+        }
+        let Streak { failures, shows, .. } = &seen.streak;
+        match &seen.fails_in_grace {
+            Some(shows) => match grace_ends(replica).filter(|at| *at > now) {
+                Some(at) => {
+                    let left = Duration::from_secs(millis(at.since(now)).div_ceil(1000));
+                    Some(format!("failing in its grace ({} left): {shows}", Spoken(left)))
+                }
+                None => Some(format!("failed in its grace: {shows}")),
+            },
+            None if *failures > 0 => {
+                Some(format!("{failures} of {} failures: {shows}", probe.fall))
+            }
+            None => None,
+        }
+    });
+    by_health.into_iter().chain(by_probes).collect()
+}
+
+/// Whether it runs and nothing of it can ever fail. A URL's stand-in has its probe.
+fn nothing_to_judge_by(replica: &Replica) -> bool {
+    let is_of_it = |probe: &ProbePolicy| {
+        let ProbeSpec::Http(http) = &probe.spec;
+        matches!(http.place, Place::Replica { .. })
+    };
+    let checked = |seen: &Inspection| seen.healthcheck.is_some();
+    replica.lifecycle.running().is_some()
+        && replica.inspection.as_deref().is_some_and(|seen| !checked(seen))
+        && !replica.policy.probes.iter().any(is_of_it)
+}
+
+/// Why it can't be looked at, or one of its probes can't be carried out.
+fn could_not_look(replica: &Replica) -> Option<String> {
+    let by_engine = replica.could_not_look.as_ref().map(|(_, why)| why.clone());
+    let by_health = || {
+        let (_, why) = replica.evidence.health.could_not_run.as_ref()?;
+        Some(format!("Docker's healthcheck could not be run: {why}"))
+    };
+    let by_probes = || {
+        let mut seen = replica.evidence.probes.values();
+        seen.find_map(|seen| seen.could_not_look.as_ref()).map(|(_, why)| why.clone())
+    };
+    by_engine.or_else(by_health).or_else(by_probes)
 }
 
 /// The probes of a replica without a trouble that fail. A trouble says by itself what it shows.

@@ -13,6 +13,9 @@ use std::time::Duration;
 /// The socket's name in the runtime directory.
 pub const SOCKET: &str = "control.sock";
 
+/// The switch's name in the runtime directory, which needs neither daemon nor disk: while it is there, nothing is acted on.
+pub const HOLD: &str = "hold";
+
 /// A request is a few words.
 pub const REQUEST_BYTES: u64 = 4096;
 

@@ -4,8 +4,12 @@
 //! took it along. So its name is looked at now and then, and made anew where it is missing; where that can't be done, it is
 //! said once. What somebody else put in its place is left alone: another daemon's socket, and whatever is no socket.
 
-use super::{REQUEST_BYTES, Request, SOCKET, WITHIN};
-use crate::{daemon::Order, status::snapshot::Snapshot, tasks::Tasks};
+use super::{HOLD, REQUEST_BYTES, Request, SOCKET, WITHIN};
+use crate::{
+    daemon::Order,
+    status::snapshot::{Beside, RefusedReload, Snapshot},
+    tasks::Tasks,
+};
 use rustix::{
     io::Errno,
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with},
@@ -21,7 +25,7 @@ use std::{
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{UnixListener, UnixStream},
-    sync::{Semaphore, mpsc, oneshot},
+    sync::{Semaphore, mpsc, oneshot, watch},
     time::MissedTickBehavior,
 };
 
@@ -100,23 +104,33 @@ impl Error for SocketProblem {
 /// Opens the socket in `dir`, which is made where it is missing, and serves it. Only the owner and the group may connect. A
 /// socket that nobody listens on any more is replaced. One that somebody listens on is left alone: whoever owns another
 /// state directory, or none, may be given the same runtime directory. What is no socket is left alone too: it is
-/// somebody's file, and a connection to it is refused like one to a dead socket.
+/// somebody's file, and a connection to it is refused like one to a dead socket. `refused_reload` is shown beside what the
+/// daemon answers, and so is where the `hold` file is.
 ///
 /// # Errors
 /// Where another daemon answers, something else has the name, or directory or socket can't be made.
 pub fn serve(
     dir: &Path,
     host: String,
+    refused_reload: watch::Receiver<Option<RefusedReload>>,
     orders: mpsc::Sender<Order>,
     tasks: &Tasks,
 ) -> Result<(), SocketProblem> {
     let socket = Socket::open(dir)?;
-    let accepting = tasks.clone();
-    tasks.spawn("control socket", accept(socket, host.into(), orders, accepting));
+    let asked = Asked { host, hold_file: dir.join(HOLD), refused_reload, orders };
+    tasks.spawn("control socket", accept(socket, Arc::new(asked), tasks.clone()));
     Ok(())
 }
 
-async fn accept(mut socket: Socket, host: Arc<str>, orders: mpsc::Sender<Order>, tasks: Tasks) {
+/// Who is asked, and what is known beside its answer.
+struct Asked {
+    host: String,
+    hold_file: PathBuf,
+    refused_reload: watch::Receiver<Option<RefusedReload>>,
+    orders: mpsc::Sender<Order>,
+}
+
+async fn accept(mut socket: Socket, asked: Arc<Asked>, tasks: Tasks) {
     let slots = Arc::new(Semaphore::new(CONNECTIONS));
     let mut looks = tokio::time::interval(LOOK_AGAIN);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -131,9 +145,9 @@ async fn accept(mut socket: Socket, host: Arc<str>, orders: mpsc::Sender<Order>,
         };
         match accepted {
             Ok((stream, _)) => {
-                let (orders, host) = (orders.clone(), Arc::clone(&host));
+                let asked = Arc::clone(&asked);
                 tasks.spawn("control connection", async move {
-                    match tokio::time::timeout(WITHIN, answer(stream, &orders, &host)).await {
+                    match tokio::time::timeout(WITHIN, answer(stream, &asked)).await {
                         Ok(Ok(())) => {}
                         Ok(Err(error)) => {
                             tracing::debug!("a control connection broke: {error}")
@@ -244,12 +258,12 @@ fn connect_to(path: &Path) -> rustix::io::Result<()> {
     connect(&socket, &SocketAddrUnix::new(path)?)
 }
 
-async fn answer(stream: UnixStream, orders: &mpsc::Sender<Order>, host: &str) -> io::Result<()> {
+async fn answer(stream: UnixStream, asked: &Asked) -> io::Result<()> {
     let (from, mut to) = stream.into_split();
     let mut line = String::new();
     BufReader::new(from.take(REQUEST_BYTES)).read_line(&mut line).await?;
     let text = match serde_json::from_str::<Request>(&line) {
-        Ok(Request::Status) => match ask(orders, host).await {
+        Ok(Request::Status) => match asked.status().await {
             Some(snapshot) => serde_json::to_string(&snapshot).map_err(io::Error::other)?,
             None => r#"{"error":"the daemon is busy or ending; try again"}"#.to_owned(),
         },
@@ -260,10 +274,17 @@ async fn answer(stream: UnixStream, orders: &mpsc::Sender<Order>, host: &str) ->
     to.shutdown().await
 }
 
-async fn ask(orders: &mpsc::Sender<Order>, host: &str) -> Option<Snapshot> {
-    let (answer, shown) = oneshot::channel();
-    orders.send(Order::Show(answer)).await.ok()?;
-    Some(Snapshot::of(&shown.await.ok()?, host))
+impl Asked {
+    async fn status(&self) -> Option<Snapshot> {
+        let (answer, shown) = oneshot::channel();
+        self.orders.send(Order::Show(answer)).await.ok()?;
+        let shown = shown.await.ok()?;
+        let beside = Beside {
+            hold_file: Some(self.hold_file.clone()),
+            refused_reload: self.refused_reload.borrow().clone(),
+        };
+        Some(Snapshot::of_daemon(&shown, &self.host, &beside))
+    }
 }
 
 #[cfg(test)]
@@ -275,7 +296,9 @@ mod tests {
 
     fn served(dir: &Path) -> Result<mpsc::Receiver<Order>, SocketProblem> {
         let (orders, taken) = mpsc::channel(1);
-        serve(dir, "host".to_owned(), orders, &Tasks::on(Handle::current())).map(|()| taken)
+        let (_, refused) = watch::channel(None);
+        let tasks = Tasks::on(Handle::current());
+        serve(dir, "host".to_owned(), refused, orders, &tasks).map(|()| taken)
     }
 
     #[tokio::test]

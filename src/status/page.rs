@@ -1,5 +1,5 @@
-//! How things stand, for a person at a terminal: first what is wrong with defib itself, then what fails, then the rest in one
-//! line each.
+//! How things stand, for a person at a terminal: first what is wrong with defib itself, then what it was told not to do, what
+//! fails, and the rest in one line each.
 
 use super::snapshot::{ReplicaStatus, SinkStatus, Snapshot};
 use crate::{domain::moment::Spoken, notify::text};
@@ -20,6 +20,9 @@ pub fn page(snapshot: &Snapshot) -> String {
     }
     for problem in &snapshot.problems {
         line(format!("! {}", clean(problem)));
+    }
+    for note in &snapshot.notes {
+        line(format!("- {}", clean(note)));
     }
     for incident in &snapshot.incidents {
         let since =
@@ -107,7 +110,10 @@ fn sink_line(sink: &SinkStatus) -> String {
         let next = Duration::from_secs(sink.next_attempt_ms.unwrap_or(0).div_ceil(1000));
         let next = if next.is_zero() { "now".to_owned() } else { format!("in {}", Spoken(next)) };
         text += &format!("; {} waiting, next attempt {next}", sink.waiting);
-    } else if sink.broken.is_some() && !sink.works {
+    }
+    if sink.lacks.is_some() {
+        text += "; what it lacks is looked for again each minute";
+    } else if sink.waiting == 0 && sink.broken.is_some() && !sink.works {
         text += "; the next attempt is the next message";
     }
     for why in &sink.undeliverable {
@@ -117,24 +123,41 @@ fn sink_line(sink: &SinkStatus) -> String {
 }
 
 fn replica_line(replica: &ReplicaStatus) -> String {
-    let span = Spoken(Duration::from_secs(replica.verdict_for_ms / 1000));
-    let mut text =
-        format!("  {:NAME_WIDTH$} {:<10} for {span}", clean(&replica.name), replica.verdict);
+    let span = match replica.verdict_for_ms / 1000 {
+        0 => "just now".to_owned(),
+        seconds => format!("for {}", Spoken(Duration::from_secs(seconds))),
+    };
+    let mut text = format!("  {:NAME_WIDTH$} {:<10} {span}", clean(&replica.name), replica.verdict);
     if replica.restarts_spent > 0 {
         text +=
             &format!("; {} of {} restarts spent", replica.restarts_spent, replica.restarts_allowed);
     }
     if replica.in_hand {
-        text += "; being restarted";
+        text += if replica.recovery_awaited {
+            "; restarted, its recovery is awaited"
+        } else {
+            "; being restarted"
+        };
     }
     if let Some(shows) = &replica.trouble {
-        text += &format!("; {} failures: {}", replica.failures, clean(shows));
+        // A trouble is over only when it has stayed well: until then what it showed is past, and not how it stands.
+        let had = if replica.verdict == "healthy" { "had " } else { "" };
+        text += &format!("; {had}{} failures: {}", replica.failures, clean(shows));
     }
     for shows in &replica.failing {
         text += &format!("; {}", clean(shows));
     }
+    for begun in &replica.begins_to_fail {
+        text += &format!("; {}", clean(begun));
+    }
     if let Some(hold) = &replica.hold {
         text += &format!("; not restarted: {}", clean(hold));
+        if let Some(left) = replica.hold_for_ms {
+            text += &format!(", for {} more", Spoken(Duration::from_secs(left.div_ceil(1000))));
+        }
+    }
+    if replica.nothing_to_judge_by {
+        text += "; nothing to judge it by: it has no healthcheck and no probe, so only that it stands still can be seen";
     }
     if let Some(why) = &replica.could_not_look {
         text += &format!("; could not look: {}", clean(why));

@@ -2,9 +2,17 @@
 
 use crate::{
     daemon::Shown,
-    domain::{SinkView, moment::millis, telling::story::Stage},
+    domain::{
+        ReplicaView, RestartsNothing, SinkView, View,
+        moment::{Spoken, WallMs, millis},
+        telling::story::Stage,
+    },
 };
 use serde::{Deserialize, Serialize};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// How things stand.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,8 +28,22 @@ pub struct Snapshot {
     /// The same of the sinks that take pages.
     #[serde(default)]
     pub pages_reach_somebody: bool,
-    /// What is wrong with defib's own surroundings: engine, store, brake, hold. Empty when all is well.
+    /// What is wrong with defib's own surroundings: engine, store, brake, hold, a config that was not taken. Empty when all
+    /// is well.
     pub problems: Vec<String>,
+    /// What somebody wants so and whoever looks has to know: that nothing is restarted at all. No problem, so that the exit
+    /// code goes on telling what is one.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// Whether nothing at all is restarted, by the config or the command line; `notes` say which.
+    #[serde(default)]
+    pub restarts_nothing: bool,
+    /// The path of the `hold` file, while there is one, or while that can't be seen.
+    #[serde(default)]
+    pub hold_file: Option<String>,
+    /// The config that was not taken at a reload, while an older one holds on that account.
+    #[serde(default)]
+    pub refused_reload: Option<RefusedReload>,
     /// Every replica.
     pub replicas: Vec<ReplicaStatus>,
     /// Services of the config that match no container of this host; empty too while the engine has not listed any.
@@ -33,6 +55,24 @@ pub struct Snapshot {
     pub incidents: Vec<IncidentStatus>,
     /// Every sink.
     pub sinks: Vec<SinkStatus>,
+}
+
+/// That a config was not taken at a reload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedReload {
+    /// Since when the config that holds is not the one that was to hold, milliseconds since the Unix epoch.
+    pub since_ms: i64,
+    /// Why the latest one was not taken, in one line.
+    pub why: String,
+}
+
+/// What a running daemon knows beside how things stand for the domain.
+#[derive(Clone, Debug, Default)]
+pub struct Beside {
+    /// Where the `hold` file is looked for.
+    pub hold_file: Option<PathBuf>,
+    /// The config that was not taken at the last reload.
+    pub refused_reload: Option<RefusedReload>,
 }
 
 /// How a replica stands.
@@ -55,10 +95,22 @@ pub struct ReplicaStatus {
     /// What fails without being a trouble: a probe that has never passed says nothing yet.
     #[serde(default)]
     pub failing: Vec<String>,
+    /// What has begun to fail and does not count yet, so that the verdict is what it was.
+    #[serde(default)]
+    pub begins_to_fail: Vec<String>,
+    /// It has neither a healthcheck nor a probe, and can never be found unhealthy.
+    #[serde(default)]
+    pub nothing_to_judge_by: bool,
     /// Why it is not restarted.
     pub hold: Option<String>,
-    /// Whether it is being restarted.
+    /// For how much longer, in milliseconds, where that ends by itself at a time that is known.
+    #[serde(default)]
+    pub hold_for_ms: Option<u64>,
+    /// Whether it is being restarted, or was and its recovery is awaited.
     pub in_hand: bool,
+    /// Whether it is the latter.
+    #[serde(default)]
+    pub recovery_awaited: bool,
     /// Restarts spent.
     pub restarts_spent: u32,
     /// Restarts allowed.
@@ -120,6 +172,9 @@ pub struct SinkStatus {
     pub works: bool,
     /// Why the last attempt did not arrive; before there was one, what this host lacks for it.
     pub broken: Option<String>,
+    /// What this host lacks for sending there, such as a secret's file. It is looked for each minute.
+    #[serde(default)]
+    pub lacks: Option<String>,
     /// For how long nothing has arrived, in milliseconds.
     #[serde(default)]
     pub broken_for_ms: Option<u64>,
@@ -136,38 +191,12 @@ pub struct SinkStatus {
 impl Snapshot {
     /// Of how things are shown to stand.
     pub fn of(shown: &Shown, host: &str) -> Self {
+        Self::of_daemon(shown, host, &Beside::default())
+    }
+
+    /// Of how things are shown to stand, and of what the daemon knows beside that.
+    pub fn of_daemon(shown: &Shown, host: &str, beside: &Beside) -> Self {
         let Shown { view, probing } = shown;
-        let mut problems = Vec::new();
-        if let Some((_, why)) = &view.engine_problem {
-            problems.push(format!("the container engine can't be asked: {why}"));
-        }
-        if let Some(why) = &view.store_problem {
-            problems
-                .push(format!("what is done can't be recorded, so nothing is restarted: {why}"));
-        }
-        if view.brake {
-            problems.push("much fails at once: restarts are held back on this host".to_owned());
-        }
-        if view.hold_file {
-            problems.push(
-                "the `hold` file exists, or can't be looked for: nothing is acted on".to_owned(),
-            );
-        }
-        let replicas = view.replicas.iter().map(|replica| ReplicaStatus {
-            service: replica.service.to_string(),
-            name: replica.name.to_string(),
-            verdict: replica.verdict.to_string(),
-            verdict_for_ms: millis(replica.verdict_for),
-            state: replica.state.clone(),
-            trouble: replica.trouble.as_ref().map(|(shows, _)| shows.clone()),
-            failures: replica.trouble.as_ref().map_or(0, |(_, failures)| *failures),
-            failing: replica.failing.clone(),
-            hold: replica.hold.clone(),
-            in_hand: replica.in_hand,
-            restarts_spent: replica.spent.0,
-            restarts_allowed: replica.spent.1,
-            could_not_look: replica.could_not_look.clone(),
-        });
         let incidents =
             view.incidents.iter().filter(|incident| incident.story.stage != Stage::Resolved);
         let incidents = incidents.map(|incident| IncidentStatus {
@@ -195,6 +224,7 @@ impl Snapshot {
                 .as_ref()
                 .map(|(_, why)| why.clone())
                 .or_else(|| sink.lacks.clone()),
+            lacks: sink.lacks.clone(),
             broken_for_ms: sink.failing.as_ref().map(|(span, _)| millis(*span)),
             waiting: sink.waiting,
             next_attempt_ms: sink.next_attempt.map(millis),
@@ -209,8 +239,16 @@ impl Snapshot {
             host: host.to_owned(),
             messages_reach_somebody: reached > 0,
             pages_reach_somebody: by_pages > 0,
-            problems,
-            replicas: replicas.collect(),
+            problems: problems(view, beside),
+            notes: view.restarts_nothing.map(note).into_iter().collect(),
+            restarts_nothing: view.restarts_nothing.is_some(),
+            hold_file: beside
+                .hold_file
+                .as_deref()
+                .filter(|_| view.hold_file)
+                .map(|path| path.display().to_string()),
+            refused_reload: beside.refused_reload.clone(),
+            replicas: view.replicas.iter().map(ReplicaStatus::of).collect(),
             unmatched: view.unmatched.iter().map(ToString::to_string).collect(),
             probing: ProbingStatus {
                 targets: probing.targets,
@@ -234,5 +272,83 @@ impl Snapshot {
             && sinks_are_well
             && self.problems.is_empty()
             && self.incidents.is_empty()
+    }
+}
+
+impl ReplicaStatus {
+    fn of(replica: &ReplicaView) -> Self {
+        Self {
+            service: replica.service.to_string(),
+            name: replica.name.to_string(),
+            verdict: replica.verdict.to_string(),
+            verdict_for_ms: millis(replica.verdict_for),
+            state: replica.state.clone(),
+            trouble: replica.trouble.as_ref().map(|(shows, _)| shows.clone()),
+            failures: replica.trouble.as_ref().map_or(0, |(_, failures)| *failures),
+            failing: replica.failing.clone(),
+            begins_to_fail: replica.begins_to_fail.clone(),
+            nothing_to_judge_by: replica.nothing_to_judge_by,
+            hold: replica.hold.clone(),
+            hold_for_ms: replica.hold_for.map(millis),
+            in_hand: replica.in_hand,
+            recovery_awaited: replica.recovery_awaited,
+            restarts_spent: replica.spent.0,
+            restarts_allowed: replica.spent.1,
+            could_not_look: replica.could_not_look.clone(),
+        }
+    }
+}
+
+/// What is wrong with defib's own surroundings.
+fn problems(view: &View, beside: &Beside) -> Vec<String> {
+    let mut problems = Vec::new();
+    if let Some((_, why)) = &view.engine_problem {
+        problems.push(format!("the container engine can't be asked: {why}"));
+    }
+    if let Some(why) = &view.store_problem {
+        problems.push(format!("what is done can't be recorded, so nothing is restarted: {why}"));
+    }
+    if view.brake {
+        problems.push("much fails at once: restarts are held back on this host".to_owned());
+    }
+    if view.hold_file {
+        problems.push(held_by(beside.hold_file.as_deref()));
+    }
+    if let Some(RefusedReload { since_ms, why }) = &beside.refused_reload {
+        let WallMs(now) = view.now.wall;
+        let since = Duration::from_millis(u64::try_from(now - since_ms).unwrap_or(0));
+        let since = Spoken(Duration::from_secs(since.as_secs()));
+        problems.push(format!(
+            "the config was not taken when it was read again, and the one of before has held for {since} since: {why}; mend \
+             it and send SIGHUP again"
+        ));
+    }
+    problems
+}
+
+/// That the `hold` file holds, which file that is, and how to go on.
+pub fn held_by(path: Option<&Path>) -> String {
+    match path {
+        Some(path) => format!(
+            "`{0}` exists, or can't be looked for: nothing is acted on; to go on: rm {0}",
+            path.display()
+        ),
+        None => "the `hold` file exists, or can't be looked for: nothing is acted on".to_owned(),
+    }
+}
+
+/// That nothing is restarted, and how it would be.
+fn note(nothing: RestartsNothing) -> String {
+    match nothing {
+        RestartsNothing::NeverAct => {
+            "nothing is restarted on this host: the config says `never_act` for it".to_owned()
+        }
+        RestartsNothing::DryRun => {
+            "dry run: nothing is restarted, only what would be is said; to have it done, start `defib run` without --dry-run"
+                .to_owned()
+        }
+        RestartsNothing::NoService => {
+            "nothing is restarted: all that is watched has `restart = \"never\"` or `\"dry\"` in the config".to_owned()
+        }
     }
 }

@@ -1,16 +1,27 @@
 //! What can't be seen, and what is told, refilled or called over on that account: nothing that was not seen.
 
 use crate::rig::*;
-use defib::domain::{
-    acting::attempt::Ending,
-    effect::Primitive,
-    judging::verdict::Verdict,
-    message::{IncidentKind, MessageKind, Severity},
-    name::{ServiceName, SinkName},
-    observation::{ActOutcome, ContainerState, DeliveryOutcome, EventAction},
-    policy::{Place, Policy, ProbeSpec, RestartMode, ServicePolicy, Threshold},
-    record::Decision,
+use defib::{
+    daemon::Shown,
+    domain::{
+        ReplicaView,
+        acting::attempt::Ending,
+        effect::Primitive,
+        judging::verdict::Verdict,
+        message::{IncidentKind, MessageKind, Severity},
+        moment::WallMs,
+        name::{ServiceName, SinkName},
+        observation::{ActOutcome, ContainerState, DeliveryOutcome, EventAction, Observation},
+        policy::{Place, Policy, ProbeSpec, RestartMode, ServicePolicy, Threshold, Unlisted},
+        record::Decision,
+    },
+    probe::stats::Stats,
+    status::{
+        page::page,
+        snapshot::{Beside, RefusedReload, Snapshot},
+    },
 };
+use std::time::Duration;
 
 fn settled(services: Vec<ServicePolicy>) -> Rig {
     let names: Vec<String> = services.iter().map(|service| service.name.to_string()).collect();
@@ -307,9 +318,9 @@ fn a_service_that_matches_no_container_is_said_to_once_the_engine_has_listed_the
 #[test]
 fn a_reload_that_brings_a_service_says_of_none_that_it_matches_nothing() {
     let mut without = policy(vec![probed("api")]);
-    without.unlisted = defib::domain::policy::Unlisted::None;
+    without.unlisted = Unlisted::None;
     let mut with = policy(vec![probed("api"), probed("web"), probed("nowhere")]);
-    with.unlisted = defib::domain::policy::Unlisted::None;
+    with.unlisted = Unlisted::None;
     let mut rig = Rig::new(without);
     rig.add("api");
     rig.add("web");
@@ -335,4 +346,247 @@ fn what_is_over_asks_for_nothing() {
     let (_, _, message) = rig.sent.last().unwrap();
     assert_eq!(message.kind, MessageKind::Resolved);
     assert!(message.next_steps.is_empty(), "{:?}", message.next_steps);
+}
+
+fn shown(rig: &Rig, beside: &Beside) -> (Snapshot, String) {
+    let shown = Shown { view: rig.view(), probing: Stats::default() };
+    let snapshot = Snapshot::of_daemon(&shown, "host", beside);
+    let text = page(&snapshot);
+    (snapshot, text)
+}
+
+/// The replica's line in `defib status`.
+fn line(rig: &Rig, name: &str) -> String {
+    let (_, text) = shown(rig, &Beside::default());
+    let of_it = |line: &&str| line.starts_with(&format!("  {name} "));
+    text.lines().find(of_it).unwrap_or_else(|| panic!("{name} is not in\n{text}")).to_owned()
+}
+
+fn only(rig: &Rig) -> ReplicaView {
+    let mut replicas = rig.view().replicas;
+    assert_eq!(replicas.len(), 1);
+    replicas.remove(0)
+}
+
+#[test]
+fn a_probe_that_fails_below_fall_is_shown_and_the_verdict_stays() {
+    let mut rig = settled(vec![probed("web")]);
+    rig.behave("web", Behaviour::Hangs);
+    rig.until(|rig| !only(rig).begins_to_fail.is_empty());
+    let begun = "1 of 3 failures: probe `health` gets no answer within 2s";
+    assert!(only(&rig).begins_to_fail[0].starts_with(begun), "{:?}", only(&rig));
+    assert_eq!(only(&rig).verdict, Verdict::Unknown, "neither well nor failing");
+    assert!(line(&rig, "web").contains(begun), "{}", line(&rig, "web"));
+    rig.run(seconds(5));
+    assert!(line(&rig, "web").contains("; 2 of 3 failures: "), "{}", line(&rig, "web"));
+    rig.behave("web", Behaviour::Fine);
+    rig.until(|rig| only(rig).verdict == Verdict::Healthy);
+    assert!(only(&rig).begins_to_fail.is_empty(), "{:?}", only(&rig));
+    // What counts is told by the trouble alone.
+    rig.behave("web", Behaviour::Hangs);
+    rig.until(|rig| only(rig).verdict == Verdict::Unhealthy);
+    assert!(only(&rig).begins_to_fail.is_empty(), "{:?}", only(&rig));
+}
+
+#[test]
+fn what_fails_in_its_grace_is_shown_and_counts_for_nothing() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web").behaviour = Behaviour::Hangs;
+    rig.run(seconds(8));
+    assert_eq!(only(&rig).verdict, Verdict::Starting);
+    let text = line(&rig, "web");
+    assert!(text.contains("; failing in its grace (3s left): probe `health` gets no"), "{text}");
+    rig.until(|rig| !only(rig).begins_to_fail[0].contains("grace"));
+    assert!(only(&rig).begins_to_fail[0].starts_with("1 of 3 failures: "), "{:?}", only(&rig));
+}
+
+#[test]
+fn a_healthcheck_that_fails_below_its_retries_is_shown() {
+    let mut rig = Rig::new(policy(vec![service("web")]));
+    rig.add_with("web", |container| container.healthcheck = Some(healthcheck()));
+    rig.behave("web", Behaviour::Hangs);
+    rig.until(|rig| rig.view().replicas.iter().any(|seen| !seen.begins_to_fail.is_empty()));
+    let retries = healthcheck().retries;
+    let begun = &only(&rig).begins_to_fail[0];
+    assert!(begun.contains(&format!(" of {retries} failures: Docker's healthcheck")), "{begun}");
+    assert_ne!(only(&rig).verdict, Verdict::Unhealthy);
+    rig.until(|rig| only(rig).verdict == Verdict::Unhealthy);
+    assert!(only(&rig).begins_to_fail.is_empty());
+}
+
+#[test]
+fn that_nothing_is_restarted_is_said_and_is_no_problem() {
+    let never = |name| ServicePolicy { restart: RestartMode::Never, ..probed(name) };
+    let dry = |name| ServicePolicy { restart: RestartMode::Dry, ..probed(name) };
+    let noted = |policy: &Policy| {
+        let mut rig = Rig::new(policy.clone());
+        rig.add("web");
+        // A sink that was proven: what is left is what the exit code is about.
+        rig.run(seconds(90));
+        let (snapshot, text) = shown(&rig, &Beside::default());
+        assert!(snapshot.problems.is_empty(), "{text}");
+        assert_eq!(snapshot.restarts_nothing, !snapshot.notes.is_empty());
+        assert!(
+            snapshot.notes.iter().all(|note| text.contains(&format!("\n- {note}\n"))),
+            "{text}"
+        );
+        snapshot.notes.concat()
+    };
+    let auto = policy(vec![probed("web"), never("api")]);
+    assert_eq!(noted(&auto), "");
+    assert!(noted(&Policy { dry_run: true, ..auto.clone() }).starts_with("dry run: "));
+    let on_this_host = noted(&Policy { never_act: true, dry_run: true, ..auto.clone() });
+    assert!(on_this_host.contains("`never_act`"), "{on_this_host}");
+    // With a label others may be restarted, unless there are none or the defaults forbid it.
+    let mut all = policy(vec![never("web"), dry("api")]);
+    assert_eq!(noted(&all), "");
+    all.unlisted = Unlisted::None;
+    assert!(noted(&all).contains("all that is watched has"), "{}", noted(&all));
+    // Nothing is configured at all: there is nothing to say.
+    assert_eq!(noted(&Policy { services: Vec::new(), ..all }), "");
+}
+
+#[test]
+fn what_has_nothing_to_be_judged_by_is_said_to_and_is_no_problem() {
+    let mut all = policy(vec![probed("web")]);
+    all.unlisted = Unlisted::All;
+    let mut rig = Rig::new(all);
+    for name in ["bare", "checked", "web"] {
+        rig.add_with(name, |container| {
+            container.healthcheck = (name == "checked").then(healthcheck);
+        });
+    }
+    rig.run(seconds(90));
+    let replicas = rig.view().replicas;
+    let bare: Vec<&str> = replicas
+        .iter()
+        .filter(|replica| replica.nothing_to_judge_by)
+        .map(|replica| replica.name.as_str())
+        .collect();
+    assert_eq!(bare, ["bare"]);
+    assert!(line(&rig, "bare").contains(" unknown "), "{}", line(&rig, "bare"));
+    assert!(line(&rig, "bare").contains("; nothing to judge it by: "), "{}", line(&rig, "bare"));
+    assert!(shown(&rig, &Beside::default()).0.problems.is_empty());
+    // Of what stands still, that is said.
+    rig.by_hand("bare", ContainerState::Exited, &[EventAction::Died { exit_code: Some(0) }]);
+    rig.run(seconds(5));
+    assert!(!line(&rig, "bare").contains("judge"), "{}", line(&rig, "bare"));
+}
+
+/// How long the hold with this reason is said to last when it is first seen, and when it really ends.
+fn lasts(rig: &mut Rig, reason: &str) -> (Duration, Duration) {
+    let held = |rig: &Rig| only(rig).hold.is_some_and(|hold| hold == reason);
+    rig.until(held);
+    let (since, left) = (rig.now, only(rig).hold_for.unwrap());
+    let text = line(rig, "web");
+    assert!(text.contains(&format!("; not restarted: {reason}, for ")), "{text}");
+    assert!(text.ends_with(" more"), "{text}");
+    rig.until(|rig| !held(rig));
+    (left, Duration::from_millis(rig.now - since))
+}
+
+#[test]
+fn a_hold_that_ends_by_itself_says_when() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web");
+    rig.run(seconds(15));
+    rig.behave("web", Behaviour::Hangs);
+    let near = |(said, lasted): (Duration, Duration)| said.abs_diff(lasted) < seconds(1);
+    let own_start = lasts(&mut rig, "defib has only just started");
+    assert!(near(own_start) && own_start.0 > seconds(10), "{own_start:?}");
+    // Its restart does not help, and the next one has to wait.
+    rig.until(|rig| rig.acts.len() == 1);
+    rig.run(seconds(2));
+    rig.behave("web", Behaviour::Hangs);
+    let reason = "it was restarted too recently; 10s must lie between two restarts for now";
+    let backing_off = lasts(&mut rig, reason);
+    assert!(near(backing_off) && backing_off.0 > seconds(5), "{backing_off:?}");
+    rig.until(|rig| rig.acts.len() == 2);
+    rig.run(seconds(2));
+    rig.behave("web", Behaviour::Hangs);
+    rig.reboot();
+    let boot = lasts(&mut rig, "the host has only just booted");
+    assert!(near(boot) && boot.0 > seconds(100), "{boot:?}");
+}
+
+#[test]
+fn a_restart_whose_recovery_is_awaited_is_shown_as_that() {
+    let mut rig = settled(vec![probed("web")]);
+    rig.behave("web", Behaviour::Hangs);
+    rig.until(|rig| only(rig).in_hand);
+    assert!(!only(&rig).recovery_awaited);
+    assert!(line(&rig, "web").contains("; being restarted"), "{}", line(&rig, "web"));
+    rig.until(|rig| only(rig).recovery_awaited);
+    assert!(only(&rig).in_hand && rig.acts.len() == 1);
+    let text = line(&rig, "web");
+    assert!(text.contains("; restarted, its recovery is awaited"), "{text}");
+    rig.until(|rig| !only(rig).in_hand);
+    assert!(!only(&rig).recovery_awaited);
+    // Its trouble is not over yet, and it does not fail.
+    assert!(
+        line(&rig, "web").contains("; had 3 failures: probe `health` "),
+        "{}",
+        line(&rig, "web")
+    );
+}
+
+#[test]
+fn a_recovery_is_decided_by_a_restart_or_said_to_have_come_by_itself() {
+    let recovered = |rig: &Rig| {
+        let by_itself = |decision: &Decision| matches!(decision, Decision::Recovered);
+        rig.decisions.iter().filter(|(_, decision)| by_itself(decision)).count()
+    };
+    let mut rig = settled(vec![ServicePolicy { restart: RestartMode::Never, ..probed("web") }]);
+    for times in 1..=2 {
+        rig.behave("web", Behaviour::Hangs);
+        rig.until(|rig| only(rig).verdict == Verdict::Unhealthy);
+        assert_eq!(recovered(&rig), times - 1);
+        rig.behave("web", Behaviour::Fine);
+        rig.run(seconds(60));
+        assert_eq!(recovered(&rig), times, "each time, and once");
+    }
+    let mut rig = settled(vec![probed("web")]);
+    rig.behave("web", Behaviour::Hangs);
+    rig.until(|rig| rig.acts.len() == 1);
+    rig.run(seconds(60));
+    assert_eq!((only(&rig).verdict, recovered(&rig)), (Verdict::Healthy, 0));
+}
+
+#[test]
+fn the_hold_file_and_how_to_go_on_are_said() {
+    let mut rig = settled(vec![probed("web")]);
+    rig.put(0, Observation::HoldFile(true));
+    rig.run(seconds(1));
+    let beside = Beside { hold_file: Some("/run/x/hold".into()), ..Beside::default() };
+    let (snapshot, text) = shown(&rig, &beside);
+    assert_eq!(snapshot.hold_file.as_deref(), Some("/run/x/hold"));
+    assert!(text.contains("! `/run/x/hold` exists, or can't be looked for: "), "{text}");
+    assert!(text.contains("; to go on: rm /run/x/hold\n") && !snapshot.is_well(), "{text}");
+    rig.put(0, Observation::HoldFile(false));
+    rig.run(seconds(1));
+    let (snapshot, text) = shown(&rig, &beside);
+    assert!(snapshot.hold_file.is_none() && !text.contains("hold"), "{text}");
+}
+
+#[test]
+fn a_config_that_was_not_taken_is_a_problem_with_its_age_and_reason() {
+    let rig = settled(vec![probed("web")]);
+    let WallMs(now) = rig.view().now.wall;
+    let why = "/etc/defib.toml:3:1: there is no key `prob`".to_owned();
+    let refused = RefusedReload { since_ms: now - 90_000, why: why.clone() };
+    let beside = Beside { refused_reload: Some(refused.clone()), ..Beside::default() };
+    let (snapshot, text) = shown(&rig, &beside);
+    assert_eq!(snapshot.refused_reload, Some(refused));
+    assert!(!snapshot.is_well() && snapshot.problems.len() == 1, "{text}");
+    assert!(text.contains("the one of before has held for 1m 30s since: ") && text.contains(&why));
+}
+
+#[test]
+fn what_a_sink_lacks_is_looked_for_by_itself() {
+    let mut lacking = policy(vec![probed("web")]);
+    lacking.sinks[0].lacks = Some("secret could not be read from file `/etc/x`".to_owned());
+    let (snapshot, text) = shown(&Rig::new(lacking), &Beside::default());
+    assert!(snapshot.sinks[0].lacks.is_some());
+    assert!(text.contains("what it lacks is looked for again each minute"), "{text}");
+    assert!(!text.contains("the next attempt is the next message"), "{text}");
 }

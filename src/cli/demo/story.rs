@@ -99,6 +99,7 @@ impl Story {
             }
             // Seen by the healthcheck's line, by the message itself, or of no interest here.
             Decision::TroubleBegan { .. }
+            | Decision::Recovered
             | Decision::TroubleOver
             | Decision::Spent(_)
             | Decision::Resumed(_)

@@ -31,13 +31,21 @@ fn what_only_a_start_takes_up_is_named_when_it_changes() {
     let before = "engine.address = 'unix:///a.sock'\nstate.dir = '/a'\n[sink.a]\nterminal = {}\n";
     let after = before.replace("/a", "/b");
     let changed = |request: &Request| {
-        let of = |text: &str| OnlyAtStart::of(&parsed(text), request);
-        assert!(of(before).changed(&of(before)).is_empty());
-        of(before).changed(&of(&after))
+        let of = |text: &str| OnlyAtStart::of(&parsed(text));
+        assert!(of(before).changed(&of(before), request).is_empty());
+        of(before).changed(&of(&after), request)
     };
-    assert_eq!(changed(&request(None)), ["engine.address", "state.dir"]);
-    // What the command line says, the config does not.
-    assert_eq!(changed(&request(Some("unix:///c.sock"))), ["state.dir"]);
+    let (engine, state) = ("engine.address", "state.dir");
+    let next = Change::AtNextStart;
+    assert_eq!(changed(&request(None)), [(engine, next), (state, next)]);
+    // What the command line says goes before the config, and whoever changes that in vain has to hear of it.
+    let overruled = Change::Overruled("--engine");
+    assert_eq!(changed(&request(Some("unix:///c.sock"))), [(engine, overruled), (state, next)]);
+    let moved = Request { state_dir: Some("/c".into()), ..request(None) };
+    let [(_, Change::AtNextStart), (key, Change::Overruled(by))] = changed(&moved)[..] else {
+        panic!("{:?}", changed(&moved));
+    };
+    assert!(key == state && by.contains("--state-dir"), "{by}");
 }
 
 fn slack(path: &Path) -> Config {
@@ -71,11 +79,12 @@ fn reloading(config: Config, read: Arc<ReadConfig>, build: Arc<BuildSinks>) -> R
         read,
         build,
         clock: Arc::new(HostClock::new()),
-        started_with: OnlyAtStart::of(&config, &request),
+        started_with: OnlyAtStart::of(&config),
         request,
         config,
         lacking: Lacking::default(),
         salt: Salt::random().unwrap(),
+        refused: watch::Sender::new(None),
         said: None,
         out: None,
     }
@@ -168,6 +177,54 @@ async fn a_secret_that_can_not_be_taken_up_is_said_once_and_not_as_a_config() {
     assert_eq!(builds.load(Ordering::SeqCst), 3, "it is tried each minute");
     assert_eq!(log.matches("a secret of a sink has changed, and").count(), 1, "{log}");
     assert!(!log.contains("the config was not taken"), "{log}");
+}
+
+/// Reads these, one after another.
+fn reads(texts: &'static [&'static str]) -> Arc<ReadConfig> {
+    let next = AtomicUsize::new(0);
+    let host = HostName::new("kit-1");
+    Arc::new(move || {
+        let text = texts[next.fetch_add(1, Ordering::SeqCst)];
+        let loaded = config::parse("/etc/defib.toml", text, &host).map_err(RunProblem::Config)?;
+        Ok(loaded.config)
+    })
+}
+
+#[tokio::test]
+async fn a_config_that_is_not_taken_is_kept_for_status_since_the_first_and_until_one_is_taken() {
+    const SINK: &str = "[sink.a]\nterminal = {}\n";
+    const TEXTS: &[&str] = &["a = 1\nb = 2\n", "[sink.a]\nterminl = {}\n", SINK];
+    let build: Arc<BuildSinks> = Arc::new(|_| Ok(Sinks::new()));
+    let mut reloading = reloading(parsed(SINK), reads(TEXTS), build);
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let writer = Arc::clone(&log);
+    let subscriber =
+        tracing_subscriber::fmt().with_writer(move || Shared(Arc::clone(&writer))).finish();
+    let logging = tracing::subscriber::set_default(subscriber);
+    assert!(reloading.reload().await.is_none());
+    let first = reloading.refused.borrow().clone().unwrap();
+    assert!(first.why.starts_with("/etc/defib.toml:1:1: "), "{}", first.why);
+    assert!(first.why.ends_with(" (and one more error)") && !first.why.contains('\n'));
+    assert!(reloading.reload().await.is_none());
+    let second = reloading.refused.borrow().clone().unwrap();
+    assert!(second.since_ms == first.since_ms && second.why.contains("`terminl`"), "{second:?}");
+    assert!(reloading.reload().await.is_some());
+    assert_eq!(*reloading.refused.borrow(), None);
+    drop(logging);
+    let log = String::from_utf8(log.lock().unwrap().clone()).unwrap();
+    assert!(log.contains("/etc/defib.toml:1:1"), "each line is there: {log}");
+    assert!(!log.contains("error: "), "the level says that already: {log}");
+}
+
+#[test]
+fn why_a_config_can_not_be_read_is_said_with_its_cause() {
+    let problem = RunProblem::Config(config::ConfigError::Unreadable {
+        path: "/etc/defib.toml".into(),
+        source: io::Error::other("the disk is gone"),
+    });
+    let said = "config `/etc/defib.toml` can't be read: the disk is gone";
+    assert_eq!(problem.in_one_line(), said);
+    assert_eq!(NotTaken::Problem(problem).in_lines(), said);
 }
 
 struct Shared(Arc<Mutex<Vec<u8>>>);

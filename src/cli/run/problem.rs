@@ -2,7 +2,10 @@
 
 use crate::{
     cli::check::Checked,
-    config::{ConfigError, problem::Style},
+    config::{
+        ConfigError,
+        problem::{Level, Style},
+    },
     docker::address::AddressError,
     store::problem::StoreProblem,
 };
@@ -33,11 +36,56 @@ impl RunProblem {
     }
 }
 
+impl RunProblem {
+    /// In one line, where there is no room for the excerpts of a config: its first error, and how many there are.
+    pub(in crate::cli) fn in_one_line(&self) -> String {
+        let Self::Config(ConfigError::Invalid(problems)) = self else {
+            return self.with_cause();
+        };
+        let Some(first) = problems.iter().find(|problem| problem.level == Level::Error) else {
+            return self.with_cause();
+        };
+        let (line, column) = problems.place(first);
+        let more = match problems.errors().saturating_sub(1) {
+            0 => String::new(),
+            1 => " (and one more error)".to_owned(),
+            more => format!(" (and {more} more errors)"),
+        };
+        format!("{}:{line}:{column}: {}{more}", problems.file(), first.title)
+    }
+
+    /// In as many lines as it takes.
+    pub(in crate::cli) fn in_lines(&self) -> String {
+        match self {
+            Self::Config(ConfigError::Invalid(problems)) => problems.render(Style::Plain),
+            Self::Config(_) | Self::Address(_) | Self::AnotherDaemon(_) | Self::System(_) => {
+                self.with_cause()
+            }
+        }
+    }
+
+    /// With what it comes from: `Display` leaves that out.
+    fn with_cause(&self) -> String {
+        match self.source() {
+            Some(cause) => format!("{self}: {cause}"),
+            None => self.to_string(),
+        }
+    }
+}
+
+/// Text of several lines as lines of the log, each of which says by itself how bad it is.
+pub(in crate::cli) fn log_lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| !line.trim().is_empty()).map(|line| {
+        let title = line.strip_prefix("error: ").or_else(|| line.strip_prefix("warning: "));
+        title.unwrap_or(line)
+    })
+}
+
 impl fmt::Display for RunProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Config(ConfigError::Invalid(problems)) => {
-                f.write_str(problems.render(Style::Plain).trim_end())
+                write!(f, "the config has errors:\n{}", problems.render(Style::Plain).trim_end())
             }
             Self::Config(error) => write!(f, "{error}"),
             Self::Address(error) => write!(f, "{error}"),

@@ -186,6 +186,31 @@ pub(crate) fn next_result_in(inspection: &Inspection) -> Option<Duration> {
     )
 }
 
+/// What of a healthcheck has begun to fail without being a failure yet, in words: below its `retries`, or within its start
+/// period. For people to see; nothing is decided by it. While it is so it is looked at with each result that is due.
+pub(crate) fn begins_to_fail(
+    inspection: &Inspection,
+    fresh_after: Option<EngineMs>,
+) -> Option<String> {
+    let (check, health) = (inspection.healthcheck?, inspection.health.as_ref()?);
+    let last = health.log.last()?;
+    let is_fresh = fresh_after.is_none_or(|after| last.start >= after)
+        && !is_stale(last, check, inspection.engine_now);
+    if !is_fresh || last.result != HealthResult::Failed {
+        return None;
+    }
+    let shows = failure(last).shows;
+    match (&health.status, health.failing_streak) {
+        (HealthStatus::Starting, 0) => Some(format!("failing in its start period: {shows}")),
+        (HealthStatus::Starting | HealthStatus::Healthy, failures @ 1..) => {
+            Some(format!("{failures} of {} failures: {shows}", check.retries))
+        }
+        (HealthStatus::Healthy, 0) | (HealthStatus::Unhealthy | HealthStatus::Unknown(_), _) => {
+            None
+        }
+    }
+}
+
 fn failure(entry: &HealthEntry) -> Failure {
     let output = entry.output.trim();
     let shows = if output.is_empty() {

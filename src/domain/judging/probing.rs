@@ -15,6 +15,8 @@ pub(crate) struct ProbeEvidence {
     pub(crate) could_not_look: Option<(Moment, String)>,
     /// When the last sample came that was evidence.
     pub(crate) last_evidence: Option<Moment>,
+    /// What the last sample showed, where it failed within the grace: it counts for nothing, and is there to be seen.
+    pub(crate) fails_in_grace: Option<String>,
 }
 
 /// What a sample is to its streak.
@@ -38,13 +40,17 @@ impl ProbeEvidence {
         match meaning(sample, probe) {
             Meaning::Pass => {
                 self.could_not_look = None;
+                self.fails_in_grace = None;
                 self.last_evidence = Some(now);
                 self.streak.pass(probe.rise);
                 true
             }
             Meaning::Fail(failure) => {
                 self.could_not_look = None;
-                if !in_grace {
+                if in_grace {
+                    self.fails_in_grace = Some(failure.shows);
+                } else {
+                    self.fails_in_grace = None;
                     self.last_evidence = Some(now);
                     self.streak.fail(failure, probe.fall, now);
                 }

@@ -204,6 +204,14 @@ impl Replica {
         }
     }
 
+    /// It is in trouble, was not healthy since that last began, and nothing is being done about it. Of what is unknown, as
+    /// all is after a start of ours, that can't be said.
+    pub(crate) fn ails_unattended(&self) -> bool {
+        let is_known = self.verdict != Verdict::Unknown;
+        let ails = self.kept.trouble.is_some() && !self.was_healthy;
+        is_known && ails && self.kept.attempt.is_none()
+    }
+
     /// It is not well, and no restart is left for it.
     pub(crate) fn is_given_up(&self) -> bool {
         match &self.hold {
