@@ -205,7 +205,8 @@ fn incident(number: u64, service: &str, headline: &str) -> Record {
         ended: None,
         story,
         reminded: NOW,
-        relapses: 0,
+        answered: None,
+        gave_up: false,
         content: Content { headline: headline.to_owned(), ..Content::default() },
     };
     Record::Incident(Box::new(OnBoot { boot_id: BootId("b".into()), kept }))
@@ -270,7 +271,11 @@ fn a_line_about_an_incident_reads_alone() {
 
 #[test]
 fn what_a_person_has_to_act_on_is_an_error() {
-    for hold in [Hold::BudgetSpent { restarts: 3 }, Hold::CannotRecord, Hold::ActionsRefused] {
+    for hold in [
+        Hold::BudgetSpent { restarts: 3, refill_after_ms: 0 },
+        Hold::CannotRecord,
+        Hold::ActionsRefused,
+    ] {
         let said = decided("web", Decision::Held(hold));
         assert!(said.len() == 1 && said[0].starts_with("ERROR web "), "{said:?}");
     }

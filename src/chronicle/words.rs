@@ -37,6 +37,7 @@ pub(super) fn say_held(service: &str, who: &str, hold: &Hold) {
         | Hold::BackingOff { .. }
         | Hold::HostBudgetSpent { .. }
         | Hold::DependencyNotHealthy(_)
+        | Hold::DependencyUnjudged(_)
         | Hold::TooFewSiblings
         | Hold::Brake
         | Hold::EvidenceStale
@@ -89,10 +90,11 @@ pub(super) fn say_ended(service: &str, who: &str, attempt: u64, ending: &Ending)
 pub(super) fn told(kind: MessageKind) -> &'static str {
     match kind {
         MessageKind::Opened => "that it began",
-        MessageKind::Raised => "that it is a page now",
+        MessageKind::Raised => "that it is more urgent now",
         MessageKind::GivenUp => "that it is given up",
         MessageKind::Grown => "that it has grown",
         MessageKind::Recovered => "of a recovery",
+        MessageKind::Relapsed => "that it fails again",
         MessageKind::Reminder => "again",
         MessageKind::Resolved => "that it is over",
         MessageKind::Missed => "of what has begun and ended",

@@ -2,11 +2,7 @@
 
 use super::{
     Domain,
-    acting::{
-        attempt::Phase,
-        brake::Brake,
-        hold::{Hold, Settle},
-    },
+    acting::{attempt::Phase, brake::Brake},
     judging::{health, streak::Streak, verdict::Verdict},
     moment::{AwakeMs, Moment, Spoken, millis},
     name::{ReplicaName, ServiceName, SinkName},
@@ -190,55 +186,10 @@ impl Domain {
         }
     }
 
-    /// When what a replica is held back by is over, where that is a matter of time alone: what the gates of the same name
-    /// wait for.
+    /// When what a replica is held back by is over, where that is a matter of time alone: what its gate waits for.
     fn hold_ends(&self, replica: &Replica) -> Option<AwakeMs> {
-        let (now, settling) = (self.now, self.policy.settling);
-        match replica.hold.as_ref()? {
-            Hold::Settling(Settle::Verdict) => Some(replica.verdict_since + replica.policy.settle),
-            Hold::Settling(Settle::OwnStart) => Some(self.own_start + settling.own_start),
-            Hold::Settling(Settle::HostBoot) => {
-                let booted = AwakeMs(now.awake.0.saturating_sub(now.boot.0));
-                Some(booted + settling.host_boot)
-            }
-            Hold::Settling(Settle::EngineStart) => {
-                self.host.engine_start.map(|started| started + settling.engine_start)
-            }
-            Hold::InGrace => grace_ends(replica),
-            Hold::BackingOff { .. } => {
-                let (spending, backoff) = (&replica.kept.spending, replica.policy.backoff);
-                let next = spending.next_at(backoff, spending.spent, &self.boot_id, now);
-                next.map(|(at, _)| at)
-            }
-            Hold::HostBudgetSpent { .. } => {
-                let budget = self.policy.limits.budget;
-                let at = self.host.spending.next_at(budget, &self.boot_id, now)?;
-                Some(now.awake + at.since(now.boot))
-            }
-            Hold::NotRunning(_)
-            | Hold::Paused
-            | Hold::DockerRestartsIt
-            | Hold::Never(_)
-            | Hold::Cordoned(_)
-            | Hold::Maintenance
-            | Hold::AnotherController(_)
-            | Hold::Touched(_)
-            | Hold::Deploying
-            | Hold::InFlight(_)
-            | Hold::BudgetSpent { .. }
-            | Hold::DependencyNotHealthy(_)
-            | Hold::TooFewSiblings
-            | Hold::Brake
-            | Hold::EvidenceStale
-            | Hold::Recovered
-            | Hold::CouldNotLook
-            | Hold::NotCurable
-            | Hold::NeverPassed
-            | Hold::Stateful
-            | Hold::ActionsRefused
-            | Hold::CannotRecord
-            | Hold::Dry => None,
-        }
+        let hold = replica.hold.as_ref()?;
+        self.first_shut(replica).filter(|shut| shut.hold == *hold).and_then(|shut| shut.until)
     }
 }
 

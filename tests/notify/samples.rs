@@ -123,7 +123,7 @@ pub(crate) fn relapsed() -> Message {
         decided: WallMs(SINCE + 245_000),
         headline: "account-server is unhealthy (5 failures)".to_owned(),
         members: vec!["windy/account-server/1 (unhealthy again for 12s; 5 failures in all, since it first failed, 4m 5s): Docker's healthcheck fails: wget: download timed out".to_owned()],
-        done: vec!["restart 1 of 2: healthy again 40s after it was begun".to_owned(), "not restarted yet: it was restarted too recently; 5m must lie between two restarts for now".to_owned()],
+        done: vec!["restart 1 of 2: healthy again 40s after it was begun".to_owned(), "not restarted yet: it was restarted less than 5m ago".to_owned()],
         ..page()
     }
 }

@@ -237,10 +237,7 @@ impl fmt::Display for Hold {
             }
             Hold::BackingOff { wait_ms } => {
                 let wait = Spoken(Duration::from_millis(*wait_ms));
-                write!(
-                    f,
-                    "it was restarted too recently; {wait} must lie between two restarts for now"
-                )
+                write!(f, "it was restarted less than {wait} ago")
             }
             Hold::BudgetSpent { restarts: 0, .. } => f.write_str("its budget has no restart"),
             Hold::BudgetSpent { restarts, refill_after_ms } => {
