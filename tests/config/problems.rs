@@ -169,6 +169,29 @@ fn of_services_together() {
 }
 
 #[test]
+fn of_a_dependency_that_may_never_be_seen_healthy() {
+    let db = "[[service]]\nname = 'db'\ncontainers = { name = 'db' }\n";
+    let needs = |name: &str, rest: &str| {
+        format!(
+            "[[service]]\nname = '{name}'\ncontainers = {{ name = '{name}' }}\n\
+             depends_on = ['db']\n{rest}"
+        )
+    };
+    let web = needs("web", "");
+    let warned = |text: &str| {
+        let loaded = crate::loaded(text);
+        loaded.warnings.iter().any(|warning| warning.title.contains("`db` has no probe"))
+    };
+    insta::assert_snapshot!(told(&[&format!("{SINK}{web}{db}{}", needs("api", ""))]));
+    assert!(!warned(&format!("{SINK}{web}{db}[[service.probe]]\nhttp = ':80/'\n")));
+    assert!(!warned(&format!(
+        "{SINK}{web}[[service]]\nname = 'db'\n[[service.probe]]\nhttp = 'http://db.example/'\n"
+    )));
+    assert!(!warned(&format!("{SINK}{}{db}", needs("web", "restart = 'never'\n"))));
+    assert!(!warned(&format!("{SINK}{db}")), "nothing needs it");
+}
+
+#[test]
 fn of_a_probes_pace_and_thresholds() {
     insta::assert_snapshot!(told_of(
         probe,
@@ -312,6 +335,52 @@ fn a_misspelt_section_is_one_problem_with_the_nearest_known_key() {
         assert_eq!(found.iter().count(), 1, "{text}{found}");
         let hint = found.iter().next().unwrap().hint.clone().unwrap_or_default();
         assert!(hint.contains(&format!("did you mean {near}?")), "{text}{hint}");
+    }
+}
+
+#[test]
+fn what_only_follows_from_a_key_that_is_refused_is_not_told() {
+    for rest in [
+        "contaners = { name = 'web' }\nreplicas = 2\n[[service.probe]]\nhttp = ':80/'\n",
+        "containers = 'web'\nreplicas = 2\n[[service.probe]]\nhttp = ':80/'\n",
+        "containers = { name = 3 }\nreplicas = 2\n[[service.probe]]\nhttp = ':80/'\n",
+        "containers = { nmae = 'web' }\nreplicas = 2\n[[service.probe]]\nhttp = ':80/'\n",
+        "containers = { name = 'web' }\nmin_healthy = 1\n[[service.prob]]\nhttp = ':80/'\n",
+        "containers = { name = 'web' }\nmin_healthy = 1\n[[service.probe]]\nhtp = ':80/'\n",
+        "containers = { name = 'web' }\nmin_healthy = 1\nprobe = { http = ':80/' }\n",
+        "containers = { name = 'web' }\n[[service.prob]]\nhttp = ':80/'\n\
+         [[service]]\nname = 'api'\ncontainers = { name = 'api' }\ndepends_on = ['web']\n",
+    ] {
+        let found = problems(&format!("{SINK}[[service]]\nname = 'web'\n{rest}"));
+        assert_eq!(found.iter().count(), 1, "{rest}{found}");
+    }
+}
+
+#[test]
+fn of_words_that_other_tools_have_and_of_keys_in_the_wrong_place() {
+    insta::assert_snapshot!(told(&[
+        &probe("interval = '5s'\nretries = 3\nstatus_code = 200\n"),
+        &service("start_period = '60s'\nfirst = '5s'\nlisted = 3\n"),
+        &format!("{SINK}[[host]]\nname = 'a'\nnever_act = true\n"),
+        "[sink.a]\nurl_file = '/a'\nengine = 'unix:///a'\n",
+        "[sink]\nslack = { url_file = '/a' }\n",
+        "[[sink]]\nterminal = {}\n",
+        &service("restart = true\n[watch]\nunlisted = false\n[host_limits]\nbrake = false\n"),
+        &service("note = \u{201c}x\u{201d}\n"),
+    ]));
+}
+
+#[test]
+fn no_hint_names_what_can_not_be_meant() {
+    let text = format!(
+        "{SINK}[[service]]\nname = 'a'\ncontainers = {{ name = 'a' }}\ndepends_on = ['b']\n\
+         [[service]]\nname = 'web1'\ncontainers = {{ name = 'w' }}\nrestart = 'never'\n\
+         depends_on = ['web2', 'db9']\n\
+         [[service]]\nname = 'db9'\n[[service.probe]]\nhttp = 'http://a.example/'\n"
+    );
+    for problem in problems(&text).iter() {
+        let hint = problem.hint.clone().unwrap_or_default();
+        assert!(!hint.contains("did you mean"), "{}: {hint}", problem.title);
     }
 }
 
