@@ -194,6 +194,7 @@ fn summary(config: &Config) -> String {
         .filter(|service| service.restart == RestartMode::Auto && !service.containers.is_empty());
     let restarts = match (policy.never_act, may_restart.count()) {
         (true, _) => format!("nothing is acted on, on {}", policy.host),
+        (false, 0) => "none of them may be restarted".to_owned(),
         (false, auto) => {
             format!("{auto} may be restarted where they match a container (not looked at here)")
         }

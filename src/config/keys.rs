@@ -155,7 +155,7 @@ pub(super) const TABLES: &str = "tables";
 /// Of the brake alone.
 pub(super) const TABLE_OR_OFF: &str = r#"table, or "off""#;
 const FLAG: &str = "true or false";
-const THRESHOLD: &str = "failures, duration, or both";
+pub(super) const THRESHOLD: &str = "failures, duration, or both";
 
 use Table::*;
 

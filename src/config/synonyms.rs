@@ -7,7 +7,7 @@ const SYNONYMS: &[(Table, &str, &[&str])] = &[
     (Engine, "address", &["socket", "host", "url", "uri", "path"]),
     (State, "dir", &["path", "directory", "folder"]),
     (Host, "match", &["name", "hostname", "host"]),
-    (Service, "containers", &["compose", "image", "label", "labels", "selector"]),
+    (Service, "containers", &["labels", "selector", "container_name"]),
     (Service, "depends_on", &["dependencies", "requires", "needs"]),
     (Service, "probe", &["healthcheck", "check", "checks", "http", "health"]),
     (Treatment, "start_grace", &["start_period", "grace", "grace_period", "initial_delay"]),

@@ -342,6 +342,9 @@ fn a_misspelt_section_is_one_problem_with_the_nearest_known_key() {
 fn what_only_follows_from_a_key_that_is_refused_is_not_told() {
     for rest in [
         "contaners = { name = 'web' }\nreplicas = 2\n[[service.probe]]\nhttp = ':80/'\n",
+        "replicas = 2\n",
+        "containers = { name = 'web' }\ndepends_on = ['db']\n\
+         [[service]]\nnmae = 'db'\ncontainers = { name = 'db' }\n",
         "containers = 'web'\nreplicas = 2\n[[service.probe]]\nhttp = ':80/'\n",
         "containers = { name = 3 }\nreplicas = 2\n[[service.probe]]\nhttp = ':80/'\n",
         "containers = { nmae = 'web' }\nreplicas = 2\n[[service.probe]]\nhttp = ':80/'\n",
@@ -364,6 +367,8 @@ fn of_words_that_other_tools_have_and_of_keys_in_the_wrong_place() {
         &format!("{SINK}[[host]]\nname = 'a'\nnever_act = true\n"),
         "[sink.a]\nurl_file = '/a'\nengine = 'unix:///a'\n",
         "[sink]\nslack = { url_file = '/a' }\n",
+        "[sink.a]\nslack = { url_file = '/a', timeot = '5s' }\n",
+        &service("evry = '5s'\nimage = 'web'\nrestart_after = 3\n"),
         "[[sink]]\nterminal = {}\n",
         &service("restart = true\n[watch]\nunlisted = false\n[host_limits]\nbrake = false\n"),
         &service("note = \u{201c}x\u{201d}\n"),

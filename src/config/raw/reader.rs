@@ -325,6 +325,7 @@ impl<'a, 'p> Reader<'a, 'p> {
         let known = keys::keys_of(self.table).find(|known| known.name == key);
         let expected = match known.map(|known| known.takes) {
             Some(keys::DURATION) => "a duration in quotes".to_owned(),
+            Some(keys::THRESHOLD) => "failures or a duration in quotes".to_owned(),
             // The words themselves.
             Some(words) if words.starts_with('"') => match words.rsplit_once(", ") {
                 Some((others, last)) => format!("{others} or {last}"),

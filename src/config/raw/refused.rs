@@ -63,14 +63,37 @@ fn unknown(table: Table, key: &str, at: Span) -> Problem {
                 _ => format!("move it there, for example: `{}`", there(known)),
             });
     }
-    let of_services = keys::KEYS.iter().filter(|known| known.table == Table::Service);
-    if table == Table::File
-        && let Some(near) = nearest(key, of_services.map(|known| known.name))
-    {
-        let heading = Table::Service.heading();
-        return unknown(format!("did you mean `{near}`? It belongs in {heading}"));
+    for beside in beside(table) {
+        let names = keys::KEYS.iter().filter(|known| known.table == *beside);
+        if let Some(near) = nearest(key, names.map(|known| known.name)) {
+            let heading = beside.heading();
+            return unknown(format!("did you mean `{near}`? It belongs in {heading}"));
+        }
     }
     unknown(format!("it has {}", names(table)))
+}
+
+/// Tables whose keys are easily written one header too high or too low.
+fn beside(table: Table) -> &'static [Table] {
+    match table {
+        Table::File => &[Table::Service],
+        Table::Service => &[Table::Probe, Table::Containers],
+        Table::Probe | Table::Budget | Table::Backoff | Table::Containers => {
+            &[Table::Treatment, Table::Service]
+        }
+        Table::Sink => &[Table::Slack, Table::Webhook],
+        Table::Slack | Table::Webhook | Table::Terminal => &[Table::Sink],
+        Table::Fleet
+        | Table::Engine
+        | Table::State
+        | Table::Watch
+        | Table::HostLimits
+        | Table::HostBudget
+        | Table::Brake
+        | Table::Settling
+        | Table::Treatment
+        | Table::Host => &[],
+    }
 }
 
 /// The same key of another table. Of a name nobody can say whose it was to be, but that the file has none.

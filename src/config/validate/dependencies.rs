@@ -37,6 +37,8 @@ fn edges(
     names: &BTreeMap<&str, usize>,
     problems: &mut Problems,
 ) -> Vec<Vec<Edge>> {
+    // Whose name was refused may be the one that is meant.
+    let all_named = raw.iter().all(|service| service.name.is_some() || !service.is_named);
     let mut all = Vec::with_capacity(raw.len());
     for (index, service) in raw.iter().enumerate() {
         let mut edges: Vec<Edge> = Vec::new();
@@ -51,6 +53,7 @@ fn edges(
                         .cause("this stands here already"),
                 ),
                 Some(on) => edges.push((*on, name.span())),
+                None if !all_named => {}
                 None => {
                     let others = names.iter().filter(|(_, other)| {
                         **other != index && edges.iter().all(|(on, _)| on != *other)

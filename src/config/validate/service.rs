@@ -139,7 +139,7 @@ const LEAST_REPLICAS: Least = Least::one("with 0 it could not be down").instead(
 
 fn replicas(raw: &RawService<'_>, problems: &mut Problems) -> Option<u32> {
     let given = raw.replicas.as_ref()?;
-    if !raw.has_containers {
+    if !raw.has_containers && raw.has_probes {
         problems.push(
             Problem::missing(given.span(), "`replicas` counts nothing")
                 .cause("this service has no `containers`"),
