@@ -10,24 +10,24 @@
 //! But what is hidden without need makes a page useless, so a name counts only by its end (`tokenizer: ready` stays), and
 //! everyday answers are no secrets (`token: expired` stays).
 //!
+//! How it is read: this file finds the words that are, name or announce a secret; `words` knows the names; `url` the places in
+//! URLs; `value` where what was found ends.
+//!
 //! One pass from left to right; what is looked at ahead is either hidden, and so passed, or bounded: text that was made to be
 //! slow costs no more than other text. What it can't know is a secret that is neither named nor formed like one.
 
+mod url;
+mod value;
 mod words;
 
 use std::borrow::Cow;
+use value::{bare, begins_with_a_name, below};
 use words::{Client, client, is_own_word, is_set_by_tight_colon, is_worth_hiding, name};
 
 pub use words::{is_secret_field, is_secret_name};
 
 /// What stands in the place of a secret.
 pub const HIDDEN: &str = "[redacted]";
-
-/// What comes before the secret itself behind `Authorization:`.
-const SCHEMES: &[&str] = &["basic ", "bearer ", "token ", "apikey ", "negotiate ", "ntlm "];
-
-/// Schemes with several values, each of which may be a secret.
-const LONG_SCHEMES: &[&str] = &["digest ", "aws4-", "hmac ", "signature "];
 
 /// How secrets begin that say so themselves, and how much must follow.
 const FORMS: &[(&str, usize)] = &[
@@ -49,13 +49,6 @@ const FORMS: &[(&str, usize)] = &[
     ("rk_live_", 10),
     ("eyJ", 30),
 ];
-
-/// Webhooks whose path is their password.
-const SECRET_PATHS: &[&str] =
-    &["hooks.slack.com/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/"];
-
-/// A longer user part of a URL is a token.
-const LONGEST_USER: usize = 16;
 
 /// What a key in PEM, or of PGP, begins with.
 const BEGIN: &str = "-----BEGIN";
@@ -173,69 +166,6 @@ impl<'a> Word<'a> {
         FORMS.iter().any(is_formed).then_some((self.from, self.to))
     }
 
-    /// `user:password` in `scheme://user:password@host`, where the password may hold anything but blanks and quotes.
-    fn in_url(&self) -> Option<Place> {
-        let rest = self.behind().strip_prefix("://")?;
-        let from = self.to + "://".len();
-        let lower = window(rest).to_ascii_lowercase();
-        if let Some(path) = SECRET_PATHS.iter().find(|path| lower.starts_with(**path)) {
-            let from = from + path.len();
-            return Some((from, self.text.len() - until(self.text.get(from..)?, ends_url).len()));
-        }
-        let url = until_end(window(rest), ends_url);
-        let at = url.rfind('@')?;
-        let authority = url.get(..url.find(['/', '?', '#']).unwrap_or(url.len()))?;
-        let Some(colon) = url.get(..at)?.find(':') else {
-            let user = authority.rfind('@')?;
-            return (user >= LONGEST_USER).then_some((from, from + user));
-        };
-        let in_authority = authority.rfind('@');
-        let port = authority.get(colon + 1..).unwrap_or_default();
-        // `http://db:5432/a@b` has a port, and no password with a slash in it.
-        let has_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
-        match in_authority {
-            Some(at) => (colon < at).then_some((from + colon + 1, from + at)),
-            None if has_port || colon >= authority.len() || authority.starts_with('[') => None,
-            None => Some((from + colon + 1, from + at)),
-        }
-    }
-
-    /// The same where the URL is itself escaped, as a part of another.
-    fn in_escaped_url(&self) -> Option<Place> {
-        const SIGN: usize = "%3A%2F%2F".len();
-        let sign = self.behind().get(..SIGN)?;
-        if !sign.eq_ignore_ascii_case("%3A%2F%2F") {
-            return None;
-        }
-        let from = self.to + SIGN;
-        let rest = self.text.get(from..)?;
-        let url = until_end(window(rest), |c| ends_url(c) || c == '&').to_ascii_lowercase();
-        let at = url.rfind("%40").or_else(|| url.rfind('@'))?;
-        let user = url.get(..at)?;
-        let colon = match user.find("%3a") {
-            Some(colon) => colon + "%3a".len(),
-            None => user.find(':')? + 1,
-        };
-        Some((from + colon, from + at))
-    }
-
-    /// `user:password@tcp(host)`, as some drivers write it.
-    fn before_driver(&self, word: &str, done: usize) -> Option<Place> {
-        let is_driver = ["tcp", "unix", "tcp6"].contains(&word) && self.behind().starts_with('(');
-        if !is_driver || self.before() != Some(b'@') {
-            return None;
-        }
-        let at = self.from - 1;
-        let mut begin = at.saturating_sub(LOOK_AHEAD).max(done);
-        begin = self.text.ceil_char_boundary(begin);
-        let head = self.text.get(begin..at)?;
-        // A blank may be of several bytes.
-        let end = head.char_indices().rfind(|(_, c)| ends_url(*c));
-        let word = end.map_or(0, |(end, c)| end + c.len_utf8());
-        let head = head.get(word..).unwrap_or_default();
-        Some((at - head.len() + head.find(':')? + 1, at))
-    }
-
     /// `-----BEGIN RSA PRIVATE KEY-----` and what follows. Before it may stand what is left of an escaped line break.
     fn private_key(&self, word: &str) -> Option<Place> {
         if word.ends_with(BEGIN) { self.private_key_titled(self.to) } else { None }
@@ -298,50 +228,6 @@ impl<'a> Word<'a> {
             return None;
         }
         is_worth_hiding(value).then_some((from, to))
-    }
-
-    /// The value that begins where `rest` does, which is a tail of the text.
-    fn value(&self, name: &str, rest: &str) -> Option<Place> {
-        let from = self.text.len() - rest.len();
-        let line = match self.text.get(from..self.line_end) {
-            Some(line) => line,
-            // It stands on a line further down.
-            None => until_end(rest, |c| c == '\n'),
-        };
-        let unquoted = rest.trim_start_matches(['"', '\'', '`', '\\']);
-        if unquoted.starts_with(BEGIN)
-            && let Some((_, to)) =
-                self.private_key_titled(self.text.len() - unquoted.len() + BEGIN.len())
-        {
-            return Some((from, to));
-        }
-        let opening = rest.chars().next()?;
-        let escaped = rest.strip_prefix('\\').and_then(|quoted| quoted.chars().next());
-        if let Some(quote) = escaped.filter(|c| "\"'".contains(*c)) {
-            // The quotes themselves are escaped: the next escaped one ends it.
-            let inner = line.get(2..)?;
-            let length = inner.find(&format!("\\{quote}")).unwrap_or(inner.len());
-            return Some((from + 2, from + 2 + length));
-        }
-        if "\"'`".contains(opening) {
-            let inner = line.get(1..)?;
-            return Some((from + 1, from + 1 + closing(inner, opening).unwrap_or(inner.len())));
-        }
-        if let Some(closer) = ["[]", "{}", "()"].iter().find_map(|pair| pair.strip_prefix(opening))
-        {
-            let length = line.find(closer).map_or(line.len(), |at| at + closer.len());
-            return Some((from, from + length));
-        }
-        if name.ends_with("cookie") {
-            return Some((from, from + until_end(line, |c| "\"'".contains(c)).len()));
-        }
-        let begin = window(line).to_ascii_lowercase();
-        if LONG_SCHEMES.iter().any(|scheme| begin.starts_with(scheme)) {
-            return Some((from, from + line.trim_end().len()));
-        }
-        let scheme = SCHEMES.iter().find(|scheme| begin.starts_with(**scheme));
-        let scheme = scheme.map_or(0, |scheme| scheme.len());
-        Some((from, from + scheme + bare(line.get(scheme..)?).len()))
     }
 
     /// `--password hunter2`, `-u user:hunter2`.
@@ -412,78 +298,8 @@ impl<'a> Word<'a> {
     }
 }
 
-/// What stands on the next line where nothing, or YAML's sign for a text of several lines, ends this one. In text that is
-/// escaped, a line ends with the letters `\n`.
-fn below(value: &str) -> Option<&str> {
-    let sign = value.trim_start_matches(['|', '>', '-', '+', ' ', '\t']);
-    let line = sign.strip_prefix('\r').unwrap_or(sign);
-    let line = line.strip_prefix("\\r").unwrap_or(line);
-    let line = line.strip_prefix('\n').or_else(|| line.strip_prefix("\\n"))?;
-    let line = line.trim_start_matches([' ', '\t']);
-    Some(line.strip_prefix("- ").unwrap_or(line).trim_start_matches(' '))
-}
-
-/// Below a name may also stand what belongs to it, with names of its own.
-fn begins_with_a_name(line: &str) -> bool {
-    let word = until_end(window(line), |c| c.is_whitespace() || c == '\\');
-    // Base64 ends with such a sign, and names nothing.
-    word.ends_with(':') || word.trim_end_matches('=').contains('=')
-}
-
-/// A value without quotes: up to a blank, or to a sign that ends it.
-fn bare(line: &str) -> &str {
-    for (at, c) in line.char_indices() {
-        let next = line.get(at + c.len_utf8()..).unwrap_or_default();
-        let ends = match c {
-            c if c.is_whitespace() => true,
-            '<' | '>' => true,
-            // As in JSON within a text.
-            '\\' => next.starts_with(['"', '\'', 'n', 'r', 't']),
-            // They may be in a password; not where a blank, an end or another name comes next.
-            '"' | '\'' | '`' | '&' | ',' | ';' | ')' | ']' | '}' => is_end(window(next)),
-            _ => false,
-        };
-        if ends {
-            return line.get(..at).unwrap_or_default();
-        }
-    }
-    line
-}
-
-/// Whether a value has ended before this: nothing comes, a blank, more signs that close, or `name=`.
-fn is_end(rest: &str) -> bool {
-    let rest = rest.trim_start_matches([',', ';', ':', ')', ']', '}', '"', '\'', '`']);
-    let after = rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "_-".contains(c));
-    let has_name = after.len() < rest.len()
-        && after.trim_start_matches(['"', '\'', '\\']).starts_with(['=', ':']);
-    has_name || rest.is_empty() || rest.starts_with(char::is_whitespace)
-}
-
-/// Where a quoted value ends; `None` where it is not closed.
-fn closing(inner: &str, quote: char) -> Option<usize> {
-    let mut is_escaped = false;
-    for (at, c) in inner.char_indices() {
-        match c {
-            _ if is_escaped => is_escaped = false,
-            '\\' => is_escaped = true,
-            c if c == quote => return Some(at),
-            _ => {}
-        }
-    }
-    None
-}
-
-fn ends_url(c: char) -> bool {
-    c.is_whitespace() || "\"'`<>\\".contains(c)
-}
-
 fn until_end(text: &str, ends: impl Fn(char) -> bool) -> &str {
     text.get(..text.find(ends).unwrap_or(text.len())).unwrap_or_default()
-}
-
-/// What is left of the text where this ends.
-fn until(text: &str, ends: impl Fn(char) -> bool) -> &str {
-    text.get(text.find(ends).unwrap_or(text.len())..).unwrap_or_default()
 }
 
 /// As far as is looked ahead.

@@ -1,18 +1,19 @@
 //! `defib check FILE`: says everything that is wrong with a config, or in a few lines what it would do. Asks no engine, and
-//! needs no secrets, so that it also runs in CI, before the file is on any host: a secret's file that can't be read here is
-//! only a warning. Environment and credentials are the service manager's to give, and say nothing here.
+//! needs no secrets, so that it also runs in CI, before the file is on any host: a sink's file that can't be read here is
+//! only a warning, told beside whatever else is wrong. Environment and credentials are the service manager's to give, and
+//! say nothing here.
 
 use crate::{
     config::{
         self, Config, ConfigError,
-        problem::{Level, Problem, Problems, Style},
-        sink::NamedSink,
+        problem::{Level, Problem, Problems, Style, quoted},
+        sink::SecretFile,
     },
     domain::{
         name::HostName,
         policy::{RestartMode, Unlisted},
     },
-    notify::{readiness, salt::Salt, secret::SecretSource},
+    notify::{readiness, salt::Salt},
 };
 use futures_util::future::join_all;
 use serde::Serialize;
@@ -63,12 +64,14 @@ pub fn check(
     format: Format,
     out: &mut dyn Write,
 ) -> io::Result<Checked> {
-    let (checked, answer) = match config::load(path, host) {
-        Ok(mut loaded) => {
-            lacking(&loaded.config.sinks, &mut loaded.warnings)?;
-            (Checked::Good, Answer::good(&loaded.config, loaded.warnings))
+    let (checked, answer) = match config::examine(path, host) {
+        Ok(mut examined) => {
+            lacking(&examined.secret_files, &mut examined.problems)?;
+            match examined.usable() {
+                Ok(loaded) => (Checked::Good, Answer::good(&loaded.config, loaded.warnings)),
+                Err(problems) => (Checked::Wrong, Answer::wrong(*problems)),
+            }
         }
-        Err(ConfigError::Invalid(problems)) => (Checked::Wrong, Answer::wrong(*problems)),
         Err(error) => (Checked::Unreadable, Answer::unreadable(&error)),
     };
     match format {
@@ -86,28 +89,29 @@ pub fn check(
     Ok(checked)
 }
 
-/// Warns of each sink that could not send from here.
-fn lacking(sinks: &[NamedSink], warnings: &mut Problems) -> io::Result<()> {
+/// Warns of each file that a sink needs and could not use from here.
+fn lacking(files: &[SecretFile], problems: &mut Problems) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let looked_at: Vec<&NamedSink> = sinks
-        .iter()
-        .filter(|sink| {
-            sink.config.secrets().iter().all(|source| matches!(source, SecretSource::File(_)))
-        })
-        .collect();
-    // All at once: each may take its whole time where a disk hangs.
     let salt = Salt::random()?;
-    let looks = looked_at.iter().map(|sink| readiness::look(&sink.config, &salt));
-    let seen = runtime.block_on(join_all(looks));
-    for (sink, seen) in looked_at.into_iter().zip(seen) {
-        if let Some(why) = seen.lacks {
-            let title = format!("sink `{}` could not send anything from here", sink.name);
-            warnings.push(Problem::warning(0..0, title).cause(why).hint(
-                "looked at as the user who runs this: `defib run` looks too, and says so in its log",
-            ));
-        }
+    // All at once: each may take its whole time where a disk hangs.
+    let looks = files.iter().map(|file| lacks(file, &salt));
+    for (file, lacks) in files.iter().zip(runtime.block_on(join_all(looks))) {
+        let Some(lacks) = lacks else { continue };
+        let sink = quoted(file.sink.as_str());
+        let title = format!("`{}` of sink {sink} can't be used from here", file.key);
+        problems.push(Problem::warning(file.at.clone(), title).cause(lacks).hint(
+            "looked at as the user who runs this: `defib run` looks too, and says so in its log",
+        ));
     }
+    problems.sort();
     Ok(())
+}
+
+/// Why a file can't be used. What it is for stands in the title: of the reason only the reason.
+async fn lacks(file: &SecretFile, salt: &Salt) -> Option<String> {
+    let lacks = readiness::look(&file.alone, salt).await.lacks?;
+    let unread = format!("secret could not be read from {}: ", file.source);
+    Some(lacks.strip_prefix(&unread).map_or_else(|| lacks.clone(), str::to_owned))
 }
 
 struct Answer {
@@ -190,6 +194,7 @@ fn summary(config: &Config) -> String {
         .filter(|service| service.restart == RestartMode::Auto && !service.containers.is_empty());
     let restarts = match (policy.never_act, may_restart.count()) {
         (true, _) => format!("nothing is acted on, on {}", policy.host),
+        (false, 0) => "none of them may be restarted".to_owned(),
         (false, auto) => {
             format!("{auto} may be restarted where they match a container (not looked at here)")
         }

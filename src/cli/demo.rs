@@ -7,12 +7,16 @@
 //! It refuses to look at or touch anything that it did not make ([`fence`]), and to leave anything behind: whatever ends
 //! it, what it made is removed first ([`stage`]).
 
+mod choice;
+mod closing;
 pub mod fence;
+mod folder;
 pub mod happening;
 pub mod image;
 pub mod interrupts;
 pub mod judgement;
 pub mod patient;
+pub mod problem;
 pub mod receiver;
 pub mod role;
 pub mod run_id;
@@ -23,33 +27,27 @@ pub mod watchdog;
 
 use crate::{
     clock::{Clock, HostClock},
-    docker::{
-        adapter::DockerEngine,
-        address::{AddressError, EngineAddress, Speaker},
-    },
+    docker::adapter::DockerEngine,
     domain::{moment::AwakeMs, observation::LookFailure},
     tasks::Tasks,
 };
+use choice::{Choice, choose, unanswered};
+use closing::{removed, table};
 use fence::Fence;
+use folder::Folder;
 use happening::Happening;
 use interrupts::{Interrupt, Interrupts};
-use judgement::{Judgement, Row};
+use judgement::Judgement;
+pub use problem::DemoProblem;
+use problem::system;
 use role::Role;
 use run_id::RunId;
 use stage::{Cleared, Stage, StageProblem, real::Real, simulated::Simulated};
-use std::{
-    error::Error,
-    fmt, fs,
-    io::{self, Write},
-    os::unix::fs::DirBuilderExt,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{error::Error as _, io::Write, sync::Arc, time::Duration};
 use story::Story;
 use tokio::{runtime::Builder, sync::mpsc};
 use voice::{Tone, Voice};
-use watchdog::{Ground, Watchdog, WatchdogProblem};
+use watchdog::{Ground, Watchdog};
 
 /// An engine that takes longer to say its version is not one to show anything on.
 const ENGINE_ANSWERS_WITHIN: Duration = Duration::from_secs(3);
@@ -94,58 +92,6 @@ impl Outcome {
             Self::Interrupted(interrupt) => interrupt.exit_code(),
         }
     }
-}
-
-/// Why there was nothing to show.
-#[derive(Debug)]
-pub enum DemoProblem {
-    /// What was said is no engine's address.
-    Address(AddressError),
-    /// The stage could not be set.
-    Stage(StageProblem),
-    /// The daemon could not be started.
-    Watchdog(WatchdogProblem),
-    /// The daemon ended in mid-story.
-    WatchdogEnded,
-    /// The system refuses what the demo needs.
-    System {
-        /// As in "failed to …".
-        doing: String,
-        /// What it said.
-        source: io::Error,
-    },
-}
-
-impl fmt::Display for DemoProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Address(error) => write!(f, "{error}"),
-            Self::Stage(problem) => {
-                write!(f, "{problem}; `defib demo --simulated` needs no engine")
-            }
-            Self::Watchdog(problem) => write!(f, "{problem}"),
-            Self::WatchdogEnded => f.write_str(
-                "the daemon ended in mid-story, which it must not; DEFIB_LOG=info says more",
-            ),
-            Self::System { doing, .. } => write!(f, "failed to {doing}"),
-        }
-    }
-}
-
-impl Error for DemoProblem {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Address(error) => error.source(),
-            Self::Watchdog(problem) => problem.source(),
-            Self::Stage(_) | Self::WatchdogEnded => None,
-            Self::System { source, .. } => Some(source),
-        }
-    }
-}
-
-fn system(doing: &str) -> impl FnOnce(io::Error) -> DemoProblem {
-    let doing = doing.to_owned();
-    move |source| DemoProblem::System { doing, source }
 }
 
 /// Runs the demo.
@@ -360,111 +306,13 @@ impl Demo {
 }
 
 /// What somebody has to know before it begins.
-const INTRODUCTION: [&str; 6] = [
+const INTRODUCTION: [&str; 8] = [
     "",
-    "Docker runs a healthcheck in each, every second. When one hangs its port stays open and its",
+    "Docker runs a healthcheck in each, every second. When one hangs, its port stays open and its",
     "process lives, so Docker's restart policy never acts: it looks only at exits.",
     "defib's brake is off here: with three of four failing at once it would, rightly, hold all restarts.",
-    "Lines with --> are messages that arrive at a webhook of this demo's own.",
-    "It takes about 45 s; Ctrl-C ends it and removes everything.\n",
+    "Waits are shorter than by default, and each may be restarted twice, so that all fits a minute.",
+    "Lines with --> are what people would get, by Slack or a webhook; here it goes to the demo itself.",
+    "Commands after a $ are what a message suggests; there is nothing for you to do.",
+    "It takes about 45 s; Ctrl-C ends it and removes what was made.\n",
 ];
-
-/// Where to play.
-enum Choice {
-    Real(EngineAddress),
-    /// With the reason.
-    Simulated(String),
-}
-
-/// The address is chosen as `run` chooses it. One that was given and can't be used is an error; one out of the environment
-/// is no reason to show nothing.
-fn choose(request: &Request) -> Result<Choice, DemoProblem> {
-    if request.simulated {
-        return Ok(Choice::Simulated("as asked for".to_owned()));
-    }
-    let chosen = EngineAddress::choose(
-        request.engine.as_deref(),
-        request.docker_host.as_deref(),
-        Path::exists,
-    );
-    match chosen {
-        Ok(address) => Ok(Choice::Real(address)),
-        Err(error) if error.said_by == Some(Speaker::DockerHost) => {
-            Ok(Choice::Simulated(error.to_string()))
-        }
-        Err(error) => Err(DemoProblem::Address(error)),
-    }
-}
-
-/// Why an engine is not played on. Short: nothing has to be done about it.
-fn unanswered(address: &EngineAddress, failure: &LookFailure) -> String {
-    match failure {
-        LookFailure::TimedOut(within) => {
-            format!("the one at {address} has not answered within {} s", within.as_secs())
-        }
-        LookFailure::Unreachable(_) => format!("none answers at {address}"),
-        LookFailure::Denied(_) => format!("no rights on {address}"),
-        LookFailure::Garbled(_)
-        | LookFailure::Engine { .. }
-        | LookFailure::Local(_)
-        | LookFailure::NoSuchContainer => format!("{address} can't be used as one"),
-    }
-}
-
-fn table(judgement: &Judgement, voice: &mut Voice) {
-    voice.line(Tone::Plain, "");
-    for Row { role, expected, seen, right } in judgement.rows() {
-        let (tone, word) = if right { (Tone::Good, "right") } else { (Tone::Bad, "WRONG") };
-        voice.line(tone, &format!("{role:<9} {word}  expected: {expected}"));
-        voice.line(tone, &format!("{:<9}        seen:     {seen}", ""));
-    }
-    for stray in judgement.strays() {
-        voice.line(Tone::Bad, &format!("told of beside, which is WRONG: {stray}"));
-    }
-    let (tone, text) = if judgement.is_right() {
-        (Tone::Good, "\nEach was handled rightly.")
-    } else {
-        (Tone::Bad, "\nNot each was handled rightly. DEFIB_LOG=debug shows what defib thought.")
-    };
-    voice.line(tone, text);
-}
-
-fn removed(cleared: &Cleared) -> String {
-    let many = |count: usize, what: &str| match count {
-        1 => format!("1 {what}"),
-        count => format!("{count} {what}s"),
-    };
-    match cleared.images {
-        0 => format!("Removed: {}.", many(cleared.containers, "container")),
-        images => {
-            let (containers, images) =
-                (many(cleared.containers, "container"), many(images, "image"));
-            format!("Removed: {containers}, {images}.")
-        }
-    }
-}
-
-/// For the state and the simulated engine's socket. Goes with its scope.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn make(run: &RunId) -> Result<Self, DemoProblem> {
-        let path = std::env::temp_dir().join(format!("defib-demo-{run}"));
-        let doing = format!("make the folder {}", path.display());
-        // Fails where it exists: a folder that somebody else made is not ours to write to.
-        fs::DirBuilder::new().mode(0o700).create(&path).map_err(system(&doing))?;
-        Ok(Self(path))
-    }
-
-    fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.0) {
-            tracing::warn!(path = %self.0.display(), %error, "the demo's folder was left behind");
-        }
-    }
-}

@@ -151,9 +151,11 @@ pub(super) const DURATION: &str = "duration";
 const NUMBER: &str = "number";
 const TEXT: &str = "text";
 const TABLE: &str = "table";
-const TABLES: &str = "tables";
+pub(super) const TABLES: &str = "tables";
+/// Of the brake alone.
+pub(super) const TABLE_OR_OFF: &str = r#"table, or "off""#;
 const FLAG: &str = "true or false";
-const THRESHOLD: &str = "failures, duration, or both";
+pub(super) const THRESHOLD: &str = "failures, duration, or both";
 
 use Table::*;
 
@@ -194,7 +196,7 @@ pub const KEYS: &[Key] = &[
     key(
         HostLimits,
         "brake",
-        r#"table, or "off""#,
+        TABLE_OR_OFF,
         Some("{ services = 3, percent = 20 }"),
         "{ services = 5, percent = 10 }",
     ),

@@ -16,6 +16,7 @@ mod raw;
 mod secret;
 pub mod sink;
 pub mod source;
+mod synonyms;
 mod validate;
 mod words;
 
@@ -23,7 +24,7 @@ pub use file::ConfigError;
 
 use crate::domain::{name::HostName, policy::Policy};
 use problem::{Problem, Problems, Span};
-use sink::NamedSink;
+use sink::{NamedSink, SecretFile};
 use source::Source;
 use std::path::{Path, PathBuf};
 use toml::de::DeTable;
@@ -64,13 +65,45 @@ pub struct Loaded {
     pub warnings: Problems,
 }
 
+/// A file as it was understood on one host, whatever is wrong with it.
+#[derive(Clone, Debug)]
+pub struct Examined {
+    /// Complete, with what holds by default where something was refused.
+    config: Config,
+    /// Everything wrong, in the order of the file.
+    pub problems: Problems,
+    /// Where its sinks have their secrets, also those of sinks that are refused.
+    pub secret_files: Vec<SecretFile>,
+}
+
+impl Examined {
+    /// The config, if it can be used.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, where that is more than warnings.
+    pub fn usable(self) -> Result<Loaded, Box<Problems>> {
+        if self.problems.errors() > 0 {
+            return Err(Box::new(self.problems));
+        }
+        Ok(Loaded { config: self.config, warnings: self.problems })
+    }
+}
+
 /// Reads a file and says what it means on this host.
 ///
 /// # Errors
 /// Where it can't be read, or has an error; see [`ConfigError`].
 pub fn load(path: &Path, host: &HostName) -> Result<Loaded, ConfigError> {
+    examine(path, host)?.usable().map_err(ConfigError::Invalid)
+}
+
+/// Reads a file and says everything about it, also where it can't be used.
+///
+/// # Errors
+/// Where it can't be read.
+pub fn examine(path: &Path, host: &HostName) -> Result<Examined, ConfigError> {
     let text = file::read(path)?;
-    parse(&path.display().to_string(), &text, host)
+    Ok(understood(&path.display().to_string(), &text, host))
 }
 
 /// Says what a text means on this host. `name` is how the file is called in problems.
@@ -78,6 +111,10 @@ pub fn load(path: &Path, host: &HostName) -> Result<Loaded, ConfigError> {
 /// # Errors
 /// [`ConfigError::Invalid`], with everything that is wrong with it.
 pub fn parse(name: &str, text: &str, host: &HostName) -> Result<Loaded, ConfigError> {
+    understood(name, text, host).usable().map_err(ConfigError::Invalid)
+}
+
+fn understood(name: &str, text: &str, host: &HostName) -> Examined {
     let mut problems = Problems::new(Source::new(name, text));
     let (table, errors) = DeTable::parse_recoverable(text);
     let unreadable: Vec<Span> = errors
@@ -91,6 +128,7 @@ pub fn parse(name: &str, text: &str, host: &HostName) -> Result<Loaded, ConfigEr
         .collect();
     let raw = raw::read(&table, &mut problems);
     let config = validate::config(&raw, host, &mut problems);
+    let secret_files = validate::secret_files(&raw);
     if !unreadable.is_empty() {
         problems.drop_what_follows_from(&unreadable, errors.len());
     }
@@ -98,12 +136,11 @@ pub fn parse(name: &str, text: &str, host: &HostName) -> Result<Loaded, ConfigEr
         problems.drop_what_is_missing(&raw.unknown);
     }
     problems.sort();
-    if problems.errors() > 0 {
-        Err(ConfigError::Invalid(Box::new(problems)))
-    } else {
-        Ok(Loaded { config, warnings: problems })
-    }
+    Examined { config, problems, secret_files }
 }
+
+/// Quotes that a word processor makes of straight ones.
+const CURLY: [char; 4] = ['\u{201c}', '\u{201d}', '\u{2018}', '\u{2019}'];
 
 /// The parser's words, made plainer where they are met often.
 fn not_toml(error: &toml::de::Error, text: &str) -> Problem {
@@ -112,6 +149,13 @@ fn not_toml(error: &toml::de::Error, text: &str) -> Problem {
         error.message().split_once(", expected ").unwrap_or((error.message(), ""));
     let title = |title: &str| Problem::error(at.clone(), title);
     match what {
+        "string values must be quoted"
+            if text.get(at.clone()).is_some_and(|word| word.starts_with(CURLY)) =>
+        {
+            title("text stands in straight quotes")
+                .cause("these are the quotes of printed text")
+                .hint("write \"…\" around it")
+        }
         "string values must be quoted" => title("text stands in quotes")
             .cause("this has none")
             .hint("write \"…\" around it; only numbers, `true` and `false` stand without"),

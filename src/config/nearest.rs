@@ -1,8 +1,8 @@
 //! The known word that somebody probably meant. Says nothing rather than something far-fetched: a wrong guess costs the
 //! reader more than none.
 
-/// The nearest of the known words, where one is near: at most a third of the letters differ, one at least is allowed. Of
-/// equally near ones the first.
+/// The nearest of the known words, where one is near: at most a third of the letters differ, one at least is allowed, and one
+/// at least stays. Of equally near ones the first.
 pub(super) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let word: Vec<char> = word.to_lowercase().chars().take(LONGEST).collect();
     let allowed = (word.len() / 3).max(1);
@@ -13,7 +13,9 @@ pub(super) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) 
             continue;
         }
         let distance = distance(&word, &letters);
-        if distance <= allowed && best.is_none_or(|(least, _)| distance < least) {
+        // Of words of one letter each is one letter from every other.
+        let is_near = distance <= allowed && distance < word.len().max(letters.len());
+        if is_near && best.is_none_or(|(least, _)| distance < least) {
             best = Some((distance, candidate));
         }
     }
@@ -60,6 +62,7 @@ mod tests {
     fn says_nothing_where_nothing_is_near() {
         assert_eq!(nearest("colour", KEYS), None);
         assert_eq!(nearest("", KEYS), None);
+        assert_eq!(nearest("b", ["a"]), None);
         assert_eq!(nearest("x".repeat(100_000).as_str(), KEYS), None);
     }
 }

@@ -161,7 +161,7 @@ impl Problems {
     }
 
     /// Brings them into the order of the file.
-    pub(super) fn sort(&mut self) {
+    pub fn sort(&mut self) {
         self.kept.sort_by_key(|problem| (problem.at.start, problem.level));
     }
 
@@ -323,7 +323,7 @@ impl fmt::Display for Problems {
 
 /// Text of the file inside a message: between backticks, short, with nothing in it that a terminal would obey, and with
 /// what looks like a secret masked.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     const SHOWN: usize = 60;
     let mut quoted = String::from("`");
     for (index, c) in secret::masked_word(text).chars().enumerate() {

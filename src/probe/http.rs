@@ -20,6 +20,7 @@ use crate::{
     docker::port::Pending,
     domain::{
         effect::Watch,
+        moment::Spoken,
         observation::{Phase, Phases, ProbeOutcome},
         policy::{HttpProbe, Place, ProbeSpec},
     },
@@ -67,7 +68,8 @@ impl HttpProber {
             Ok(outcome) => outcome,
             Err(_) => match course.started.elapsed().saturating_sub(timeout) {
                 late if late > STARVED => ProbeOutcome::Local(format!(
-                    "this process was not run for {late:?}, and missed the probe's deadline"
+                    "defib itself was not run for {}, and so missed the probe's deadline",
+                    Spoken(late)
                 )),
                 _ => course.timed_out(),
             },

@@ -29,7 +29,9 @@ fn a_good_file_says_what_it_would_do() {
     let out = String::from_utf8(out).unwrap();
     let said = out.split_once("defib.toml: ").unwrap().1.trim_end();
     // Whether this machine has the files of its sinks is not what is asked here.
-    let said = said.split_once(" (2 warnings)").map_or(said, |(said, _)| said);
+    let said = said
+        .rsplit_once(" (")
+        .map_or(said, |(before, last)| if last.contains("warning") { before } else { said });
     insta::assert_snapshot!(said, @"good: 3 services, 2 may be restarted where they match a container (not looked at here); 2 probes; 2 sinks; other containers: those with a healthcheck");
 }
 
@@ -74,7 +76,7 @@ fn colours_are_for_terminals_only() {
 }
 
 #[test]
-fn a_sink_whose_files_can_not_be_read_or_used_here_is_warned_of() {
+fn a_file_of_a_sink_that_can_not_be_read_or_used_here_is_warned_of() {
     let folder = tempfile::tempdir().unwrap();
     let url = folder.path().join("url");
     let text = format!(
@@ -85,7 +87,7 @@ fn a_sink_whose_files_can_not_be_read_or_used_here_is_warned_of() {
     let warned = |text: &str| {
         let (checked, said) = answer(Some(text), TEXT);
         assert_eq!(checked, Checked::Good);
-        said.contains("sink `a` could not send anything from here")
+        said.contains("`url_file` of sink `a` can't be used from here")
     };
     assert!(warned(&text), "missing");
     fs::write(&url, "ftp://hooks.example.org/s3cret").unwrap();
@@ -95,4 +97,16 @@ fn a_sink_whose_files_can_not_be_read_or_used_here_is_warned_of() {
     assert!(!warned(&text));
     // What the service manager gives says nothing here.
     assert!(!answer(Some(&text), TEXT).1.contains("sink `b`"));
+}
+
+#[test]
+fn each_file_that_a_sink_needs_is_told_at_its_place_beside_all_other_problems() {
+    let text = "[fleet]\nname = ''\n\
+                [sink.a]\nslack = { url_file = '/none/a', allow_htp = true }\n\
+                [sink.b]\nwebhook = { url_file = '/none/b', secret_files = ['/none/c', '/none/d'] }\n\
+                [sink.c]\nwebhook = { url = 'https://c.example/', secret_file = '/none/e' }\n\
+                severities = []\n";
+    let (checked, said) = answer(Some(text), TEXT);
+    assert_eq!(checked, Checked::Wrong);
+    insta::assert_snapshot!(said);
 }

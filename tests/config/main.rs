@@ -11,6 +11,7 @@ mod check;
 mod defaults;
 mod docs;
 mod files;
+mod hints;
 mod meaning;
 mod problems;
 mod scale;

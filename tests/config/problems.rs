@@ -169,6 +169,29 @@ fn of_services_together() {
 }
 
 #[test]
+fn of_a_dependency_that_may_never_be_seen_healthy() {
+    let db = "[[service]]\nname = 'db'\ncontainers = { name = 'db' }\n";
+    let needs = |name: &str, rest: &str| {
+        format!(
+            "[[service]]\nname = '{name}'\ncontainers = {{ name = '{name}' }}\n\
+             depends_on = ['db']\n{rest}"
+        )
+    };
+    let web = needs("web", "");
+    let warned = |text: &str| {
+        let loaded = crate::loaded(text);
+        loaded.warnings.iter().any(|warning| warning.title.contains("`db` has no probe"))
+    };
+    insta::assert_snapshot!(told(&[&format!("{SINK}{web}{db}{}", needs("api", ""))]));
+    assert!(!warned(&format!("{SINK}{web}{db}[[service.probe]]\nhttp = ':80/'\n")));
+    assert!(!warned(&format!(
+        "{SINK}{web}[[service]]\nname = 'db'\n[[service.probe]]\nhttp = 'http://db.example/'\n"
+    )));
+    assert!(!warned(&format!("{SINK}{}{db}", needs("web", "restart = 'never'\n"))));
+    assert!(!warned(&format!("{SINK}{db}")), "nothing needs it");
+}
+
+#[test]
 fn of_a_probes_pace_and_thresholds() {
     insta::assert_snapshot!(told_of(
         probe,
@@ -290,29 +313,19 @@ fn no_problem_lets_a_terminal_obey_the_file() {
 }
 
 #[test]
-fn a_misspelt_section_is_one_problem_with_the_nearest_known_key() {
-    const SINK: &str = "[sink.a]\nterminal = {}\n";
-    for (text, near) in [
-        (format!("{SINK}[[service]]\nname = 'web'\n[[contaners]]\nname = 'web'\n"), "`containers`"),
-        (
-            format!(
-                "{SINK}[[sevice]]\nname = 'web'\ncontainers = {{ name = 'web' }}\n\
-                 [[service.probe]]\nhttp = ':80/'\n"
-            ),
-            "`service`",
-        ),
-        ("[snk.a]\nterminal = {}\n".to_owned(), "`sink`"),
-        (format!("{SINK}[[hosts]]\nmatch = 'a'\nnever_act = true\n"), "`host`"),
-        (
-            format!("{SINK}[[service]]\nname = 'web'\n[[service.contaners]]\nname = 'web'\n"),
-            "`containers`",
-        ),
-    ] {
-        let found = problems(&text);
-        assert_eq!(found.iter().count(), 1, "{text}{found}");
-        let hint = found.iter().next().unwrap().hint.clone().unwrap_or_default();
-        assert!(hint.contains(&format!("did you mean {near}?")), "{text}{hint}");
-    }
+fn of_words_that_other_tools_have_and_of_keys_in_the_wrong_place() {
+    insta::assert_snapshot!(told(&[
+        &probe("interval = '5s'\nretries = 3\nstatus_code = 200\n"),
+        &service("start_period = '60s'\nfirst = '5s'\nlisted = 3\n"),
+        &format!("{SINK}[[host]]\nname = 'a'\nnever_act = true\n"),
+        "[sink.a]\nurl_file = '/a'\nengine = 'unix:///a'\n",
+        "[sink]\nslack = { url_file = '/a' }\n",
+        "[sink.a]\nslack = { url_file = '/a', timeot = '5s' }\n",
+        &service("evry = '5s'\nimage = 'web'\nrestart_after = 3\n"),
+        "[[sink]]\nterminal = {}\n",
+        &service("restart = true\n[watch]\nunlisted = false\n[host_limits]\nbrake = false\n"),
+        &service("note = \u{201c}x\u{201d}\n"),
+    ]));
 }
 
 #[test]

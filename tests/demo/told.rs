@@ -14,7 +14,7 @@ const STORY: [&str; 12] = [
     "hopeless  does not answer in its new life either",
     "hopeless  --> PAGE: hopeless is unhealthy",
     "did not help",
-    "hopeless  defib leaves it alone from now on: all of its 2 restarts are spent",
+    "hopeless  defib leaves it alone from now on, since all of its 2 restarts are spent",
     "Each was handled rightly.",
 ];
 

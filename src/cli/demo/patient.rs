@@ -12,7 +12,7 @@ use std::{
     collections::VecDeque,
     error::Error,
     fmt,
-    fs::OpenOptions,
+    fs::{self, OpenOptions},
     io::{self, Write},
     net::{Ipv4Addr, SocketAddr},
     path::Path,
@@ -136,6 +136,9 @@ pub fn run(mode: Mode, out: &mut dyn Write) -> Result<u8, PatientProblem> {
     if std::process::id() != 1 {
         return Err(PatientProblem::NotInAContainer);
     }
+    // In messages a process is called by this name, and would else be called after the loader that runs it. A name that
+    // can't be set costs nothing but that.
+    drop(fs::write("/proc/self/comm", "demo-server"));
     let life = count_life(Path::new(LIVES))?;
     runtime.block_on(async {
         let mut term = signal(SignalKind::terminate())?;

@@ -44,9 +44,11 @@ impl Role {
     /// What is going to happen, for who watches.
     pub fn about(self) -> &'static str {
         match self {
-            Self::Fine => "is well throughout",
+            Self::Fine => "stays well; nothing may happen to it",
             Self::Hangs => "will stop answering; a restart cures it",
-            Self::Stubborn => "will stop answering, and ignores SIGTERM",
+            Self::Stubborn => {
+                "will stop answering, and ignores SIGTERM: to be restarted it has to be killed"
+            }
             Self::Hopeless => "will stop answering, and no restart helps",
         }
     }

@@ -73,14 +73,18 @@ impl Story {
         match decision {
             Decision::Held(Hold::Settling(Settle::Verdict)) => {
                 if self.settling.insert(role) {
-                    let text = "defib waits 3 s first: if more fails now, the cause is elsewhere";
+                    let text = "defib waits 3 s before it acts, in case much more fails: then the cause would be elsewhere";
                     voice.of(role, Tone::Quiet, text);
                 }
             }
             // Told by the next restart.
             Decision::Held(Hold::BackingOff { .. } | Hold::Settling(_) | Hold::Recovered) => {}
             Decision::Held(hold @ Hold::BudgetSpent { .. }) => {
-                voice.of(role, Tone::Bad, &format!("defib leaves it alone from now on: {hold}"));
+                voice.of(
+                    role,
+                    Tone::Bad,
+                    &format!("defib leaves it alone from now on, since {hold}"),
+                );
             }
             Decision::Held(hold) => {
                 voice.of(role, Tone::Bad, &format!("defib does not restart it: {hold}"));
@@ -127,8 +131,10 @@ fn engine(role: Role, action: &EventAction, voice: &mut Voice) {
             let text = format!("ignored SIGTERM for {seconds} s: Docker kills it");
             voice.of(role, Tone::Plain, &text);
         }
-        EventAction::Destroyed | EventAction::Paused | EventAction::OutOfMemory => {
-            voice.of(role, Tone::Bad, &format!("not by this demo: {action:?}"));
+        EventAction::Destroyed => voice.of(role, Tone::Bad, "somebody removed it: not this demo"),
+        EventAction::Paused => voice.of(role, Tone::Bad, "somebody paused it: not this demo"),
+        EventAction::OutOfMemory => {
+            voice.of(role, Tone::Bad, "the host is out of memory and killed what runs in it");
         }
         EventAction::HealthChanged(_)
         | EventAction::Killed { .. }

@@ -4,6 +4,7 @@
 //! of which kind, there is which values make sense. Refuses unknown keys, wrong kinds, and keys of later versions.
 
 mod reader;
+mod refused;
 
 use super::{
     keys::Table,
@@ -117,8 +118,10 @@ pub(super) struct RawService<'a> {
     pub(super) probes: Vec<RawProbe<'a>>,
     /// It has a name, be it one of the wrong kind.
     pub(super) is_named: bool,
-    /// It says what is watched, be it in a way that is refused.
-    pub(super) watches_something: bool,
+    /// It says which containers it has, be it in a way that is refused.
+    pub(super) has_containers: bool,
+    /// It has probes, be they refused.
+    pub(super) has_probes: bool,
 }
 
 /// `containers` of a service.
@@ -129,6 +132,8 @@ pub(super) struct RawContainers<'a> {
     pub(super) name: Option<At<&'a str>>,
     pub(super) label: Option<At<&'a str>>,
     pub(super) image: Option<At<&'a str>>,
+    /// It says which, be it in a way that is refused.
+    pub(super) says_which: bool,
 }
 
 /// `[[service.probe]]`
@@ -292,6 +297,10 @@ fn service<'a>(service: &mut Reader<'a, '_>) -> RawService<'a> {
                 name: containers.text("name"),
                 label: containers.text("label"),
                 image: containers.text("image"),
+                says_which: ["compose", "name", "label", "image"]
+                    .iter()
+                    .any(|key| containers.has(key))
+                    || containers.has_refused_keys(),
             }
         }),
         replicas: service.number("replicas"),
@@ -300,9 +309,8 @@ fn service<'a>(service: &mut Reader<'a, '_>) -> RawService<'a> {
         treatment: treatment(service),
         probes: service.tables("probe", Table::Probe, probe),
         is_named: service.has("name") || service.has_refused_keys(),
-        watches_something: service.has("containers")
-            || service.has("probe")
-            || service.has_refused_keys(),
+        has_containers: service.has("containers") || service.has_refused_keys(),
+        has_probes: service.has("probe") || service.has_refused_keys(),
     }
 }
 

@@ -3,6 +3,7 @@
 //! By hand and not by serde: serde ends at the first wrong kind, and here everything is told in one run. A key that
 //! nobody took by the end is unknown, so that none can be ignored silently.
 
+use super::refused;
 use crate::config::{
     keys::{self, Table, Use},
     nearest::nearest,
@@ -224,12 +225,25 @@ impl<'a, 'p> Reader<'a, 'p> {
         table: Table,
         mut read: impl FnMut(At<&'a str>, &mut Reader<'a, '_>) -> T,
     ) -> Vec<T> {
-        let Some((_, entries)) = self.entries_of(key) else { return Vec::new() };
+        let Some(value) = self.value(key) else { return Vec::new() };
+        let DeValue::Table(entries) = value.get_ref() else {
+            let at = self.key_at(key).unwrap_or(value.span());
+            self.problems.push(
+                Problem::error(at, format!("each `{key}` has a name of your choice"))
+                    .cause(format!("this is {}", found(value.get_ref())))
+                    .hint(format!("write `[{key}.oncall]`, or another name")),
+            );
+            return Vec::new();
+        };
         let mut all = Vec::new();
         for (name, value) in in_order(entries) {
             let name = Spanned::new(name.span(), name.get_ref().as_ref());
             match value.get_ref() {
                 DeValue::Table(entries) => {
+                    if let Some(problem) = refused::no_name(table, &name, entries) {
+                        self.problems.push(problem);
+                        continue;
+                    }
                     let at = name.span();
                     all.push(self.nested(table, entries, at, |reader| read(name, reader)));
                 }
@@ -250,71 +264,7 @@ impl<'a, 'p> Reader<'a, 'p> {
             if self.taken.contains(&key) {
                 continue;
             }
-            let known = keys::keys_of(self.table).find(|known| known.name == key);
-            let problem = match known.map(|known| known.used) {
-                Some(Use::Later) => Problem::error(
-                    at,
-                    format!("`{key}` is not supported in this version"),
-                )
-                .cause("not supported yet")
-                .hint("leave it out; it is refused and not ignored, so that nobody counts on it"),
-                Some(Use::Never(instead)) => {
-                    Problem::error(at, format!("`{key}` does not stand in the config"))
-                        .cause("a secret belongs elsewhere: this file is copied, shown and kept")
-                        .hint(instead)
-                }
-                Some(Use::Now) | None => self.unknown(key, at),
-            };
-            self.problems.push(problem);
-        }
-    }
-
-    fn unknown(&self, key: &str, at: Span) -> Problem {
-        let heading = self.heading();
-        let problem = Problem::error(at, format!("{heading} has no key {}", quoted(key)));
-        let names = || keys::keys_of(self.table).map(|key| key.name);
-        let elsewhere = keys::KEYS.iter().find(|known| {
-            known.name == key
-                && matches!(
-                    known.table,
-                    Table::Service
-                        | Table::Probe
-                        | Table::Treatment
-                        | Table::Watch
-                        | Table::HostLimits
-                        | Table::Sink
-                        | Table::Host
-                )
-        });
-        let near_elsewhere = || {
-            let tables = keys::KEYS.iter().filter(|known| known.table == Table::Service);
-            nearest(key, tables.map(|known| known.name)).filter(|_| self.table == Table::File)
-        };
-        match (nearest(key, names()), elsewhere) {
-            (Some(near), _) => problem.cause("unknown key").hint(format!("did you mean `{near}`?")),
-            (None, None) if near_elsewhere().is_some() => {
-                let near = near_elsewhere().unwrap_or_default();
-                problem.cause("unknown key").hint(format!(
-                    "did you mean `{near}`? It belongs in {}",
-                    Table::Service.heading()
-                ))
-            }
-            // In which table a key stands is not known for sure where a header could not be read.
-            (None, Some(known)) => Problem { missing: true, ..problem }
-                .cause(format!("`{key}` belongs in {}", known.table.heading()))
-                .hint(format!("move it there, for example: `{key} = {}`", known.example)),
-            (None, None) => {
-                let now = keys::keys_of(self.table).filter(|key| key.used == Use::Now);
-                let names: Vec<String> = now.map(|key| format!("`{}`", key.name)).collect();
-                problem.cause("unknown key").hint(format!("it has {}", names.join(", ")))
-            }
-        }
-    }
-
-    fn heading(&self) -> &'static str {
-        match self.table {
-            Table::Treatment => "`[defaults]`",
-            other => other.heading(),
+            self.problems.push(refused::key(self.table, key, at));
         }
     }
 
@@ -374,8 +324,15 @@ impl<'a, 'p> Reader<'a, 'p> {
         let found = found(value.get_ref());
         let known = keys::keys_of(self.table).find(|known| known.name == key);
         let expected = match known.map(|known| known.takes) {
-            Some(keys::DURATION) => "a duration in quotes",
-            _ => expected,
+            Some(keys::DURATION) => "a duration in quotes".to_owned(),
+            Some(keys::THRESHOLD) => "failures or a duration in quotes".to_owned(),
+            // The words themselves.
+            Some(words) if words.starts_with('"') => match words.rsplit_once(", ") {
+                Some((others, last)) => format!("{others} or {last}"),
+                None => words.to_owned(),
+            },
+            Some(keys::TABLE_OR_OFF) => format!("a {}", keys::TABLE_OR_OFF),
+            _ => expected.to_owned(),
         };
         let problem = Problem::error(value.span(), format!("`{key}` takes {expected}"))
             .cause(format!("this is {found}"));
@@ -425,7 +382,8 @@ fn found(value: &DeValue<'_>) -> &'static str {
         DeValue::Integer(_) if integer(value).is_none() => "a number that is too large",
         DeValue::Integer(_) => "a number",
         DeValue::Float(_) => "a number with a fraction",
-        DeValue::Boolean(_) => "`true` or `false`",
+        DeValue::Boolean(true) => "`true`",
+        DeValue::Boolean(false) => "`false`",
         DeValue::Datetime(_) => "a date",
         DeValue::Array(_) => "a list",
         DeValue::Table(_) => "a table",

@@ -25,11 +25,13 @@ pub(super) fn read(raw: &RawContainers<'_>, problems: &mut Problems) -> Option<C
     match given.as_slice() {
         [(key, value, read)] => taken(key, value, *read, problems),
         [] => {
-            problems.push(
-                Problem::missing(raw.at.clone(), "`containers` does not say which")
-                    .cause("this matches no container")
-                    .hint(HINT),
-            );
+            if !raw.says_which {
+                problems.push(
+                    Problem::missing(raw.at.clone(), "`containers` does not say which")
+                        .cause("this matches no container")
+                        .hint(HINT),
+                );
+            }
             None
         }
         [(first, _, _), (second, value, _), ..] => {

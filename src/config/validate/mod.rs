@@ -6,16 +6,18 @@
 mod address;
 mod containers;
 mod definition;
+mod dependencies;
 mod fleet;
 mod host;
 mod probe;
+mod secret_files;
 mod service;
 mod services;
 mod sink;
 mod treatment;
 mod value;
 
-use super::{Config, problem::Problems, raw::RawFile};
+use super::{Config, problem::Problems, raw::RawFile, sink::SecretFile};
 use crate::domain::{
     message::Severity,
     name::{HostName, ServiceName},
@@ -60,6 +62,11 @@ pub(super) fn config(raw: &RawFile<'_>, host: &HostName, problems: &mut Problems
         engine: fleet::engine(raw.engine_address.as_ref(), problems),
         state_dir: fleet::state_dir(raw.state_dir.as_ref(), problems),
     }
+}
+
+/// See [`secret_files`].
+pub(super) fn secret_files(raw: &RawFile<'_>) -> Vec<SecretFile> {
+    secret_files::of(&raw.sinks)
 }
 
 /// How containers without a service are treated: as the defaults say, but told of as tickets and restarted only where

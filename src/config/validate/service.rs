@@ -25,8 +25,7 @@ pub(super) fn read(
 ) -> Option<ServicePolicy> {
     let name = name(raw, problems);
     let containers = containers(raw, problems);
-    let has_containers = raw.containers.is_some();
-    if !raw.watches_something {
+    if !raw.has_containers && !raw.has_probes {
         problems.push(
             Problem::missing(place(raw), "a service watches nothing")
                 .cause("this has neither `containers` nor a probe")
@@ -36,8 +35,8 @@ pub(super) fn read(
         );
     }
     let treatment = Treatment::read(&raw.treatment, defaults, problems);
-    let replicas = replicas(raw, has_containers, problems);
-    let probes = probes(raw, has_containers, problems);
+    let replicas = replicas(raw, problems);
+    let probes = probes(raw, problems);
     if !counts_nothing(raw, &probes, problems) {
         reachable(raw, &treatment, replicas, problems);
     }
@@ -138,9 +137,9 @@ const LEAST_REPLICAS: Least = Least::one("with 0 it could not be down").instead(
     "leave the service out, or set `severity = \"ticket\"` where its absence does not matter",
 );
 
-fn replicas(raw: &RawService<'_>, has_containers: bool, problems: &mut Problems) -> Option<u32> {
+fn replicas(raw: &RawService<'_>, problems: &mut Problems) -> Option<u32> {
     let given = raw.replicas.as_ref()?;
-    if !has_containers {
+    if !raw.has_containers && raw.has_probes {
         problems.push(
             Problem::missing(given.span(), "`replicas` counts nothing")
                 .cause("this service has no `containers`"),
@@ -181,7 +180,9 @@ fn counts_nothing(raw: &RawService<'_>, probes: &[ProbePolicy], problems: &mut P
         let ProbeSpec::Http(http) = &probe.spec;
         matches!(http.place, Place::Replica { .. })
     };
-    if probes.iter().any(of_replicas) {
+    // What a probe asks that was refused is not known.
+    let all_read = !raw.has_probes || (!probes.is_empty() && probes.len() == raw.probes.len());
+    if !all_read || probes.iter().any(of_replicas) {
         return false;
     }
     problems.push(
@@ -203,10 +204,10 @@ fn dependencies(raw: &RawService<'_>) -> Vec<ServiceName> {
     given.map(|name| ServiceName::new(*name.get_ref())).collect()
 }
 
-fn probes(raw: &RawService<'_>, has_containers: bool, problems: &mut Problems) -> Vec<ProbePolicy> {
+fn probes(service: &RawService<'_>, problems: &mut Problems) -> Vec<ProbePolicy> {
     let mut probes: Vec<probe::Read> = Vec::new();
-    for raw in &raw.probes {
-        let Some(read) = probe::read(raw, has_containers, problems) else { continue };
+    for raw in &service.probes {
+        let Some(read) = probe::read(raw, service.has_containers, problems) else { continue };
         match probes.iter().find(|other| other.probe.name == read.probe.name) {
             Some(first) => {
                 let name = quoted(read.probe.name.as_str());

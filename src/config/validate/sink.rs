@@ -309,12 +309,19 @@ fn reach_somebody(raw: &[RawSink<'_>], read: &[(SinkPolicy, NamedSink)], problem
         let places: Vec<_> = raw.iter().filter_map(|sink| sink.severities.as_ref()).collect();
         let Some((first, others)) = places.split_first() else { continue };
         let title = format!("nobody gets a {severity}");
-        let problem = match severity {
-            Severity::Page | Severity::Ticket => Problem::error(first.span(), title),
-            Severity::Notice => Problem::warning(first.span(), title),
+        let (problem, rule) = match severity {
+            Severity::Page | Severity::Ticket => (
+                Problem::error(first.span(), title),
+                "every page and every ticket must reach a sink",
+            ),
+            Severity::Notice => (
+                Problem::warning(first.span(), title),
+                "nobody then hears of what defib cures by itself",
+            ),
         };
         let problem = problem.cause(format!("`{severity}` is not in here")).hint(format!(
-            "add \"{severity}\" to a sink, or leave `severities` out: without it a sink gets everything"
+            "{rule}: add \"{severity}\" here or in another sink, or leave `severities` out, then \
+             a sink gets everything"
         ));
         problems.push(
             others

@@ -167,19 +167,25 @@ pub(super) fn is_name(what: &str, value: &At<&str>, problems: &mut Problems) -> 
 
 /// A file or folder, by its whole path: a daemon is started in another folder than the shell it was tried in.
 pub(super) fn path(key: &str, value: &At<&str>, problems: &mut Problems) -> bool {
-    let path = *value.get_ref();
-    let cause = if path.is_empty() {
-        "it is empty"
-    } else if path.contains("://") {
-        "this is an address, and no path"
-    } else if !path.starts_with('/') {
-        "it does not begin with `/`: where it leads would depend on the folder defib is started in"
-    } else if path.chars().any(char::is_control) {
-        "it holds characters that can't be seen"
-    } else {
-        return true;
-    };
+    let Some(cause) = no_path(value.get_ref()) else { return true };
     problems
         .push(Problem::error(value.span(), format!("`{key}` takes an absolute path")).cause(cause));
     false
+}
+
+/// Why it is no absolute path.
+pub(super) fn no_path(path: &str) -> Option<&'static str> {
+    if path.is_empty() {
+        Some("it is empty")
+    } else if path.contains("://") {
+        Some("this is an address, and no path")
+    } else if !path.starts_with('/') {
+        Some(
+            "it does not begin with `/`: where it leads would depend on the folder defib is started in",
+        )
+    } else if path.chars().any(|c| c.is_control() || is_invisible(c)) {
+        Some("it holds characters that can't be seen")
+    } else {
+        None
+    }
 }

@@ -1,149 +1,19 @@
 //! The adapter against an engine that says exactly what it is told to, over a real socket.
 
+mod events;
+mod scripted;
+
 use super::*;
+use scripted::{DOCKER, PODMAN, Reply, Scripted};
 use std::{
     collections::BTreeMap,
-    io::{BufRead, BufReader, Read, Write},
-    os::unix::net::{UnixListener, UnixStream},
-    path::PathBuf,
+    os::unix::net::UnixListener,
     sync::{
         Mutex,
         atomic::{AtomicBool, Ordering},
         mpsc,
     },
 };
-
-/// What the scripted engine does with one request.
-#[derive(Clone)]
-enum Reply {
-    /// An answer with this status and body.
-    Says(u16, String),
-    /// These bytes, then the end.
-    Raw(Vec<u8>),
-    /// These bytes, then nothing more until the other side hangs up, which it reports.
-    Stalls(Vec<u8>),
-    /// A stream: the head, then each piece as it is handed over.
-    Streams(Arc<Mutex<mpsc::Receiver<Vec<u8>>>>),
-}
-
-type Script = Box<dyn Fn(&str) -> Reply + Send + Sync>;
-
-/// An engine that follows a script: request line (`GET /v1.41/…`) → reply.
-struct Scripted {
-    folder: tempfile::TempDir,
-    ended: Arc<AtomicBool>,
-    requests: Arc<Mutex<Vec<String>>>,
-    hung_up: mpsc::Receiver<String>,
-}
-
-const DOCKER: &str =
-    r#"{"Version":"20.10.24","ApiVersion":"1.41","Components":[{"Name":"Engine"}]}"#;
-const PODMAN: &str =
-    r#"{"Version":"4.3.1","ApiVersion":"1.41","Components":[{"Name":"Podman Engine"}]}"#;
-
-impl Scripted {
-    fn following(script: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let listener = UnixListener::bind(folder.path().join("engine.sock")).unwrap();
-        let (ended, requests) = (Arc::new(AtomicBool::new(false)), Arc::default());
-        let (report, hung_up) = mpsc::channel();
-        let script: Arc<Script> = Arc::new(Box::new(script));
-        let (end, seen) = (Arc::clone(&ended), Arc::clone(&requests));
-        crate::tasks::thread("scripted engine", move || {
-            for socket in listener.incoming() {
-                if end.load(Ordering::Relaxed) {
-                    return;
-                }
-                let (script, seen, report) =
-                    (Arc::clone(&script), Arc::clone(&seen), report.clone());
-                let serve = move || serve(socket.unwrap(), &script, &seen, &report);
-                crate::tasks::thread("scripted connection", serve).unwrap();
-            }
-        })
-        .unwrap();
-        Self { folder, ended, requests, hung_up }
-    }
-
-    /// One that is Docker, and answers everything else like this.
-    fn docker(reply: Reply) -> Self {
-        Self::following(move |request| match request {
-            "GET /version" => Reply::Says(200, DOCKER.to_owned()),
-            _ => reply.clone(),
-        })
-    }
-
-    fn socket(&self) -> PathBuf {
-        self.folder.path().join("engine.sock")
-    }
-
-    fn engine(&self) -> DockerEngine {
-        self.engine_within(Limits::default())
-    }
-
-    fn engine_within(&self, limits: Limits) -> DockerEngine {
-        DockerEngine::reached_by(UnixDial(self.socket()), "unix:///the.sock".to_owned(), limits)
-    }
-
-    fn requests(&self) -> Vec<String> {
-        self.requests.lock().unwrap().clone()
-    }
-}
-
-impl Drop for Scripted {
-    fn drop(&mut self) {
-        self.ended.store(true, Ordering::Relaxed);
-        drop(UnixStream::connect(self.socket()));
-    }
-}
-
-fn serve(
-    mut socket: UnixStream,
-    script: &Script,
-    seen: &Mutex<Vec<String>>,
-    report: &mpsc::Sender<String>,
-) {
-    let mut reader = BufReader::new(socket.try_clone().unwrap());
-    let mut first = String::new();
-    reader.read_line(&mut first).unwrap();
-    let mut line = String::new();
-    while reader.read_line(&mut line).unwrap_or(0) > 0 && line != "\r\n" {
-        line.clear();
-    }
-    let request = first.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
-    if request.is_empty() {
-        return;
-    }
-    seen.lock().unwrap().push(request.clone());
-    // A peer that hung up early is what some of the tests are about.
-    match script(&request) {
-        Reply::Says(status, body) => drop(socket.write_all(answer(status, &body).as_bytes())),
-        Reply::Raw(bytes) => drop(socket.write_all(&bytes)),
-        Reply::Stalls(bytes) => {
-            drop(socket.write_all(&bytes));
-            let mut rest = Vec::new();
-            drop(reader.read_to_end(&mut rest));
-            drop(report.send(request));
-        }
-        Reply::Streams(pieces) => {
-            let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n";
-            drop(socket.write_all(head.as_bytes()));
-            for piece in pieces.lock().unwrap().iter() {
-                if socket.write_all(&piece).is_err() {
-                    break;
-                }
-            }
-        }
-    }
-}
-
-fn answer(status: u16, body: &str) -> String {
-    let length = if status == 204 || status == 304 {
-        String::new()
-    } else {
-        format!("Content-Length: {}\r\n", body.len())
-    };
-    format!("HTTP/1.1 {status} X\r\nDate: Mon, 01 Jan 2024 10:00:00 GMT\r\n{length}\r\n{body}")
-}
 
 fn short() -> Limits {
     let moment = Duration::from_millis(300);
@@ -395,71 +265,4 @@ async fn an_act_on_an_engine_that_hangs_is_found_out_before_it_is_sent() {
     let ActOutcome::Unreachable(text) = outcome else { panic!("{outcome:?}") };
     assert!(text.starts_with("not sent to unix:///the.sock"), "{text}");
     assert_eq!(scripted.requests(), ["GET /version"]);
-}
-
-fn event(action: &str) -> String {
-    format!(
-        r#"{{"Type":"container","Action":"{action}","Actor":{{"ID":"ab12"}},"timeNano":1704103200000000000}}"#
-    )
-}
-
-/// A scripted engine whose event stream says what is handed to the sender.
-fn streaming() -> (Scripted, mpsc::Sender<Vec<u8>>) {
-    let (sender, pieces) = mpsc::channel();
-    (Scripted::docker(Reply::Streams(Arc::new(Mutex::new(pieces)))), sender)
-}
-
-#[tokio::test]
-async fn a_line_cut_anywhere_is_one_event_also_when_the_wait_for_it_was_dropped() {
-    let (scripted, say) = streaming();
-    let mut events = scripted.engine().events(Some(EngineMs(1500))).await.unwrap();
-    assert!(scripted.requests()[1].ends_with("&since=1.500000000"), "{:?}", scripted.requests());
-    let line = format!("{}\n", event("die"));
-    let (first, second) = line.as_bytes().split_at(25);
-    say.send(first.to_vec()).unwrap();
-    let waited = timeout(Duration::from_millis(100), events.next()).await;
-    assert!(waited.is_err(), "{waited:?}");
-    say.send(second.to_vec()).unwrap();
-    let heard = events.next().await.unwrap();
-    assert_eq!(heard.action, crate::domain::observation::EventAction::Died { exit_code: None });
-}
-
-#[tokio::test]
-async fn lines_that_cannot_be_read_cost_themselves() {
-    let (scripted, say) = streaming();
-    let mut events = scripted.engine().events(None).await.unwrap();
-    let mut bytes = b"{\"broken\n\xff\xfe\n".to_vec();
-    bytes.extend(event("exec_start: x").as_bytes());
-    bytes.extend(b"\n\n");
-    bytes.extend(vec![b'x'; EVENT_LIMIT * 2]);
-    bytes.extend(format!("\n{}\n", event("stop")).as_bytes());
-    say.send(bytes).unwrap();
-    let heard = events.next().await.unwrap();
-    assert_eq!(heard.action, crate::domain::observation::EventAction::Stopped);
-}
-
-#[tokio::test]
-async fn a_stream_that_ends_says_so() {
-    let (scripted, say) = streaming();
-    let mut events = scripted.engine().events(None).await.unwrap();
-    drop(say);
-    let Err(LookFailure::Unreachable(text)) = events.next().await else { panic!("no end") };
-    assert_eq!(text, "unix:///the.sock: the engine closed its event stream");
-}
-
-#[tokio::test]
-async fn a_silent_stream_ends_also_where_the_wait_is_dropped_again_and_again() {
-    let (scripted, say) = streaming();
-    let mut events = scripted.engine_within(short()).events(None).await.unwrap();
-    let waiting = async {
-        loop {
-            // Shorter than the idle limit each time, as a `select!` in a busy loop would do.
-            if let Ok(ended) = timeout(Duration::from_millis(50), events.next()).await {
-                return ended;
-            }
-        }
-    };
-    let ended = timeout(Duration::from_secs(10), waiting).await.expect("it never ends");
-    assert_eq!(ended, Err(LookFailure::TimedOut(Duration::from_millis(300))));
-    drop(say);
 }

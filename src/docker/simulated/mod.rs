@@ -7,7 +7,7 @@
 //!
 //! - [`truth`]: the world's clock and its log; [`script`]: what a container is made of and how its process behaves;
 //! - [`world`]: the engine itself, a plain state machine without tokio, clock or randomness, over several files: `timers`,
-//!   `container`, `lives`, `orders`, `requests`, `health`, `process`, `views`, and [`history`] for its events;
+//!   `container`, `lives`, `orders`, `requests`, `under_way`, `health`, `process`, `views`, and [`history`] for its events;
 //! - [`live`]: a world that runs on a clock and wakes whoever waits for it;
 //! - [`engine`]: the world behind the typed port, with [`faults`]; [`wire`]: behind HTTP on a unix socket.
 //!
@@ -26,6 +26,7 @@ mod requests;
 pub mod script;
 mod timers;
 pub mod truth;
+mod under_way;
 mod views;
 pub mod wire;
 pub mod world;

@@ -51,7 +51,8 @@ pub(super) fn of_head(fault: &hyper::Error, sight: &Sight) -> ProbeOutcome {
         return ProbeOutcome::Protocol("the answer's head is too large".into());
     }
     if fault.is_parse() {
-        return ProbeOutcome::Protocol(words(fault));
+        let why = words(fault);
+        return ProbeOutcome::Protocol(format!("what came can't be read as HTTP/1.1 ({why})"));
     }
     let phase = if sight.first_byte.is_some() { Phase::Headers } else { Phase::FirstByte };
     if let Some(outcome) = of_broken(sight, phase) {
