@@ -85,12 +85,12 @@ pub(crate) fn meaning(sample: &Sample, probe: &ProbePolicy) -> Meaning {
             ),
             true,
         ),
-        ProbeOutcome::Refused => fail("is refused: nobody listens".to_owned(), true),
-        ProbeOutcome::Reset => fail("is reset".to_owned(), true),
+        ProbeOutcome::Refused => fail("is refused a connection: nobody listens on the port".to_owned(), true),
+        ProbeOutcome::Reset => fail("loses its connection: reset, or closed before an answer".to_owned(), true),
         ProbeOutcome::Status(status) => {
-            fail(format!("answers {status}"), (500..=599).contains(status))
+            fail(format!("is answered with {status}"), (500..=599).contains(status))
         }
-        ProbeOutcome::Assertion(what) => fail(format!("answers wrongly: {what}"), false),
+        ProbeOutcome::Assertion(what) => fail(format!("is answered wrongly: {what}"), false),
         ProbeOutcome::Truncated => fail("gets an answer that breaks off".to_owned(), false),
         ProbeOutcome::TooLarge => fail("gets an answer larger than its cap".to_owned(), false),
         ProbeOutcome::Protocol(what) => fail(format!("gets no HTTP: {what}"), false),
