@@ -261,7 +261,7 @@ fn a_line_about_an_incident_reads_alone() {
             "WARN notice: web is unhealthy",
             "INFO slack was told that it began: web is unhealthy",
             "ERROR now a page: web is down",
-            "INFO slack was told that it is a page now: web is down",
+            "INFO slack was told that it is more urgent now: web is down",
             "INFO resolved: web is down",
             "INFO slack was told that it is over: web is down",
             "INFO slack was told again: incident 7 of web",

@@ -26,6 +26,9 @@ const ENGINE_AWAY_FOR: Duration = Duration::from_secs(60);
 /// After the engine refused to act it is not asked to for this long.
 const REFUSED_FOR: Duration = Duration::from_secs(10 * 60);
 
+/// When nothing was fit for a trial, it is asked again so soon.
+const CHOOSE_AGAIN_AFTER: Duration = Duration::from_secs(5);
+
 /// That memory was lost is told for so long: by then every budget of before would have been counted anew.
 const MEMORY_LOST_FOR: Duration = Duration::from_secs(24 * 3600);
 
@@ -91,10 +94,10 @@ impl Domain {
             }
             return None;
         };
-        let (now, watched) = (self.now, self.services.len());
+        let now = self.now;
         match std::mem::take(&mut self.host.brake) {
             Brake::Released => {
-                if self.host.failing.is_much(policy, watched, now.awake) {
+                if self.host.failing.is_much(policy, now.awake) {
                     let mut engaged = Engaged::begin(now);
                     engaged.count(&self.host.failing, |name| self.is_untroubled(name), now);
                     let at = engaged.next_trial_at();
@@ -108,7 +111,7 @@ impl Domain {
                 }
             }
             Brake::Engaged(mut engaged) => {
-                let little = self.host.failing.is_little(policy, watched);
+                let little = self.host.failing.is_little(policy);
                 engaged.over_since = if little { engaged.over_since.or(Some(now)) } else { None };
                 let over = engaged
                     .over_since
@@ -123,10 +126,10 @@ impl Domain {
                     self.choose_trial(&mut engaged);
                 }
                 engaged.count(&self.host.failing, |name| self.is_untroubled(name), now);
-                let until = earlier(
-                    Some(engaged.next_trial_at()),
-                    engaged.over_since.map(|since| since.awake + OVER_FOR),
-                );
+                // Nothing was fit to be tried: what holds it back ends with time, or touches it.
+                let trial_at = engaged.next_trial_at().max(now.awake + CHOOSE_AGAIN_AFTER);
+                let until =
+                    earlier(Some(trial_at), engaged.over_since.map(|since| since.awake + OVER_FOR));
                 let until = earlier(until, engaged.joined_told_at());
                 let until = earlier(until, Some(engaged.told_at()).filter(|at| *at > now.awake));
                 self.host.brake = Brake::Engaged(engaged);
@@ -136,31 +139,20 @@ impl Domain {
         }
     }
 
-    /// The most independent of the failing replicas that nothing but the brake holds; never one that holds data.
+    /// One of the failing replicas that nothing but the brake holds, so that what it needs is healthy; never one that holds
+    /// data.
     fn choose_trial(&mut self, engaged: &mut Engaged) {
         let held = self.host.waiting.iter().filter_map(|name| self.replicas.get(name));
         let fit = held.filter(|replica| replica.hold == Some(Hold::Brake) && !is_stateful(replica));
-        let chosen =
-            fit.min_by_key(|replica| (self.depth(&replica.policy.name), replica.kept.name.clone()));
-        engaged.last = self.now;
-        engaged.trial = chosen.map(|replica| replica.kept.name.clone());
-        if let Some(replica) = chosen {
+        engaged.trial = None;
+        if let Some(replica) = fit.min_by_key(|replica| replica.kept.name.clone()) {
+            engaged.last = self.now;
+            engaged.trial = Some(replica.kept.name.clone());
             engaged.trials = engaged.trials.saturating_add(1);
             let (service, name) = (replica.policy.name.clone(), replica.kept.name.clone());
             self.agenda.touch(Owner::Replica(name.clone()));
             self.decide(Some(&service), Some(&name), Decision::TrialChosen);
         }
-    }
-
-    /// How much that is configured stands below a service: what others need comes first.
-    fn depth(&self, service: &ServiceName) -> usize {
-        self.policy.services.iter().find(|policy| policy.name == *service).map_or(0, |policy| {
-            policy
-                .depends_on
-                .iter()
-                .filter(|needed| self.host.failing.onset.contains_key(*needed))
-                .count()
-        })
     }
 
     /// A trial that recovered releases the brake; any other only ends.
@@ -192,7 +184,7 @@ impl Domain {
 
     fn release_brake(&mut self, why: String) {
         self.host.brake = Brake::Released;
-        self.host.failing.judged_until = Some(self.now.awake);
+        self.host.failing.judged_until = Some(self.now);
         self.decide(None, None, Decision::BrakeReleased(why));
         self.set_picture(host_key(IncidentKind::Brake), None);
         self.touch_waiting();
@@ -237,7 +229,7 @@ impl Domain {
             engaged,
             members,
             failing.all().len(),
-            self.services.len(),
+            failing.watched.len(),
             self.may_be_tried(),
         );
         let due = engaged.told_at() <= self.now.awake;
@@ -270,8 +262,8 @@ impl Domain {
             return None;
         };
         let (since, until) = (*since, since.awake + REFUSED_FOR);
-        if until <= self.now.awake && self.host.waiting.is_empty() {
-            // Nobody needs it any more.
+        // While something is tried, or waits for it, whether it still refuses is not known.
+        if until <= self.now.awake && self.host.waiting.is_empty() && self.host.acting.is_empty() {
             self.host.refused = None;
             self.set_picture(key, None);
             return None;
@@ -294,7 +286,7 @@ impl Domain {
             return;
         };
         let failing_for = self.now.awake.since(*since);
-        let since = Moment { awake: *since, ..self.now };
+        let since = self.now.back_to(*since);
         let content = wording::host::store_failing(why);
         let level = (failing_for >= TELL_AFTER).then_some(Severity::Page);
         self.set_picture(key, Some(Picture::failing(since, level, content)));
@@ -331,6 +323,7 @@ impl Domain {
             spending: self.host.spending.clone(),
             brake: self.host.brake.clone(),
             refused: self.host.refused.clone(),
+            judged_until: self.host.failing.judged_until,
         };
         if self.host.recorded.as_ref() != Some(&record) {
             self.records.push(Record::Host(Box::new(record.clone())));

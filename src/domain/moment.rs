@@ -80,6 +80,18 @@ pub struct Moment {
     pub wall: WallMs,
 }
 
+impl Moment {
+    /// The moment at which the awake clock said this, as far as the other clocks ran with it.
+    pub fn back_to(self, awake: AwakeMs) -> Self {
+        let ago = millis(self.awake.since(awake));
+        Self {
+            awake,
+            boot: BootMs(self.boot.0.saturating_sub(ago)),
+            wall: WallMs(self.wall.0.saturating_sub(i64::try_from(ago).unwrap_or(i64::MAX))),
+        }
+    }
+}
+
 /// Which boot of the host a [`BootMs`] belongs to (`/proc/sys/kernel/random/boot_id`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

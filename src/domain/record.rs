@@ -61,7 +61,7 @@ pub struct RecordKey {
 /// What the host as a whole keeps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostRecord {
-    /// The boot that the moments in `brake` belong to.
+    /// The boot that the moments in here belong to.
     pub boot_id: BootId,
     /// The last numbers given to attempts, incidents and messages.
     pub serials: Serials,
@@ -71,6 +71,9 @@ pub struct HostRecord {
     pub brake: Brake,
     /// Since when the engine has refused to act, and what it said.
     pub refused: Option<(Moment, String)>,
+    /// What began before this was judged by the brake that was released then, and does not put it on again.
+    #[serde(default)]
+    pub judged_until: Option<Moment>,
 }
 
 /// The last numbers given.

@@ -140,6 +140,10 @@ impl Domain {
         self.host.serials.incident += SERIALS_SKIPPED;
         self.host.serials.attempt += SERIALS_SKIPPED;
         self.host.spending = host.spending;
+        self.host.failing.judged_until = host.judged_until.map(|mut until| {
+            rebase_moment(&mut until, same_boot, now);
+            until
+        });
         self.host.brake = match host.brake {
             Brake::Released => Brake::Released,
             Brake::Engaged(mut engaged) => {

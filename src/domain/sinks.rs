@@ -77,6 +77,18 @@ impl Domain {
         }
     }
 
+    /// The same; but where it is unknown whether anything is the matter, what is open stays so.
+    pub(super) fn set_picture_unless(
+        &mut self,
+        is_unknown: bool,
+        key: IncidentKey,
+        picture: Option<Picture>,
+    ) {
+        if picture.is_some() || !is_unknown {
+            self.set_picture(key, picture);
+        }
+    }
+
     fn incident_changed(&mut self, key: &IncidentKey, before: Story) {
         let Some(incident) = self.incidents.get(key) else {
             return;

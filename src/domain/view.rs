@@ -6,8 +6,8 @@ use super::{
     judging::{health, streak::Streak, verdict::Verdict},
     moment::{AwakeMs, Moment, Spoken, millis},
     name::{ReplicaName, ServiceName, SinkName},
-    observation::Inspection,
-    policy::{Place, Policy, ProbePolicy, ProbeSpec, RestartMode, Unlisted},
+    policy::{Policy, RestartMode, Unlisted},
+    service::nothing_to_judge_by,
     telling::incident::Incident,
     watching::{lifecycle::Lifecycle, replica::Replica},
 };
@@ -253,18 +253,6 @@ fn begins_to_fail(replica: &Replica, now: AwakeMs) -> Vec<String> {
         }
     });
     by_health.into_iter().chain(by_probes).collect()
-}
-
-/// Whether it runs and nothing of it can ever fail. A URL's stand-in has its probe.
-fn nothing_to_judge_by(replica: &Replica) -> bool {
-    let is_of_it = |probe: &ProbePolicy| {
-        let ProbeSpec::Http(http) = &probe.spec;
-        matches!(http.place, Place::Replica { .. })
-    };
-    let checked = |seen: &Inspection| seen.healthcheck.is_some();
-    replica.lifecycle.running().is_some()
-        && replica.inspection.as_deref().is_some_and(|seen| !checked(seen))
-        && !replica.policy.probes.iter().any(is_of_it)
 }
 
 /// Why it can't be looked at, or one of its probes can't be carried out.

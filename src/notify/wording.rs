@@ -217,7 +217,7 @@ fn asks(order: &SendOrder, tone: Tone) -> Vec<String> {
     let message = &order.message;
     let mut asks: Vec<Cow<'_, str>> = Vec::new();
     match message.kind {
-        MessageKind::Raised => asks.push("It was told as a notice first.".into()),
+        MessageKind::Raised => asks.push("It was told as less urgent first.".into()),
         MessageKind::GivenUp => {
             asks.push("No restart is left: defib will not try again by itself.".into());
         }
@@ -226,7 +226,7 @@ fn asks(order: &SendOrder, tone: Tone) -> Vec<String> {
             asks.push("It was told to be well again, and that did not hold.".into());
         }
         MessageKind::Missed => {
-            asks.push("Told late: this sink could not be reached while it went on.".into());
+            asks.push("Told late: this sink has confirmed nothing of it while it went on.".into());
         }
         MessageKind::Opened
         | MessageKind::Recovered

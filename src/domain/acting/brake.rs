@@ -49,7 +49,7 @@ pub enum Brake {
 pub struct Engaged {
     /// Since when.
     pub since: Moment,
-    /// When the last trial was chosen, or the brake went on.
+    /// When the last trial was chosen or ended, or the brake went on.
     pub last: Moment,
     /// How many trials were chosen.
     pub trials: u32,
@@ -77,14 +77,17 @@ pub struct Engaged {
     pub grown: u32,
 }
 
-/// Which services fail, and since when: kept up to date by the services, so that the brake never counts replicas.
+/// Which services of this host are watched and which fail, since when: kept up to date by the services, so that the brake
+/// never counts replicas.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Failing {
+    /// Which have something here that can be seen to fail.
+    pub(crate) watched: BTreeSet<ServiceName>,
     pub(crate) onset: BTreeMap<ServiceName, AwakeMs>,
     /// Which are down: no reason for the brake, but told of with it.
     pub(crate) down: BTreeSet<ServiceName>,
     /// What began before a release was judged by it and does not put the brake on again.
-    pub(crate) judged_until: Option<AwakeMs>,
+    pub(crate) judged_until: Option<Moment>,
 }
 
 impl Failing {
@@ -94,24 +97,24 @@ impl Failing {
     }
 
     /// Whether so much began to fail within so short a time that the cause is elsewhere.
-    pub(crate) fn is_much(&self, brake: BrakePolicy, watched: usize, now: AwakeMs) -> bool {
+    pub(crate) fn is_much(&self, brake: BrakePolicy, now: AwakeMs) -> bool {
         let fresh = |onset: &&AwakeMs| {
             now.since(**onset) < ONSET_WITHIN
-                && self.judged_until.is_none_or(|until| **onset > until)
+                && self.judged_until.is_none_or(|until| **onset > until.awake)
         };
         let recent = self.onset.values().filter(fresh).count();
         let enough = recent >= usize::try_from(brake.services).unwrap_or(usize::MAX);
         let share = recent.saturating_mul(100)
-            >= watched.saturating_mul(usize::try_from(brake.percent).unwrap_or(100));
+            >= self.watched.len().saturating_mul(usize::try_from(brake.percent).unwrap_or(100));
         enough && share
     }
 
     /// Whether so few fail, whenever it began, that it can't be said to be much.
-    pub(crate) fn is_little(&self, brake: BrakePolicy, watched: usize) -> bool {
+    pub(crate) fn is_little(&self, brake: BrakePolicy) -> bool {
         let failing = self.onset.len();
         let few = failing < usize::try_from(brake.services).unwrap_or(usize::MAX);
         let share = failing.saturating_mul(100)
-            < watched.saturating_mul(usize::try_from(brake.percent).unwrap_or(100));
+            < self.watched.len().saturating_mul(usize::try_from(brake.percent).unwrap_or(100));
         few || share
     }
 }

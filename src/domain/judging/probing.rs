@@ -85,8 +85,12 @@ pub(crate) fn meaning(sample: &Sample, probe: &ProbePolicy) -> Meaning {
             ),
             true,
         ),
-        ProbeOutcome::Refused => fail("is refused a connection: nobody listens on the port".to_owned(), true),
-        ProbeOutcome::Reset => fail("loses its connection: reset, or closed before an answer".to_owned(), true),
+        ProbeOutcome::Refused => {
+            fail("is refused a connection: nobody listens on the port".to_owned(), true)
+        }
+        ProbeOutcome::Reset => {
+            fail("loses its connection: reset, or closed before an answer".to_owned(), true)
+        }
         ProbeOutcome::Status(status) => {
             fail(format!("is answered with {status}"), (500..=599).contains(status))
         }

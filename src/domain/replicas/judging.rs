@@ -10,6 +10,7 @@ use crate::domain::{
         trouble::Trouble,
         verdict::{Verdict, judge},
     },
+    moment::AwakeMs,
     record::Decision,
     watching::{lifecycle::Lifecycle, replica::Replica},
 };
@@ -187,6 +188,15 @@ impl Domain {
 /// Whether it is seen to fail now: what has just passed is not, though it takes more to be well again.
 pub(in crate::domain) fn fails_now(replica: &Replica) -> bool {
     replica.verdict == Verdict::Unhealthy && !failing_streaks(replica).is_empty()
+}
+
+/// Since when it has failed without a break, in this life of it; where it stands still after a stop of ours, since it began to
+/// fail. `None`: it is in no trouble.
+pub(in crate::domain) fn failing_since(replica: &Replica) -> Option<AwakeMs> {
+    let trouble = replica.kept.trouble.as_ref()?;
+    let streaks = failing_streaks(replica);
+    let since = streaks.iter().filter_map(|(_, streak)| streak.since).map(|since| since.awake);
+    Some(since.min().unwrap_or(trouble.onset.awake))
 }
 
 /// Every evidence that fails and counts, by name. A probe that has never passed makes no trouble (S11): it has an incident

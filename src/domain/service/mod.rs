@@ -9,7 +9,9 @@ use super::{
     message::IncidentKind,
     moment::{AwakeMs, Moment},
     name::{ReplicaName, ServiceName},
+    observation::Inspection,
     policy::ServicePolicy,
+    replicas::{judging::failing_since, probing::is_remote},
     telling::IncidentKey,
     watching::{lifecycle::Lifecycle, replica::Replica},
 };
@@ -59,28 +61,24 @@ impl Domain {
         self.agenda.touch(Owner::Service(service.clone()));
     }
 
-    /// S9: what it needs and what was not seen healthy since its trouble began, and whether that has anything to be judged by.
+    /// S9: what it needs and what was not seen healthy since it began to fail this time, and whether that has anything to be
+    /// judged by. That it was healthy before an earlier restart in the same trouble says nothing of now.
     pub(super) fn dependency_down(&self, replica: &Replica) -> Option<(ServiceName, bool)> {
-        let since = replica.kept.trouble.as_ref().map(|trouble| trouble.since)?;
-        let down = replica.policy.depends_on.iter().find(|needed| {
-            let healthy = self.services.get(*needed).is_some_and(|service| {
+        let since = failing_since(replica)?;
+        let is_healthy = |name: &ServiceName| {
+            self.services.get(name).is_some_and(|service| {
                 service.healthy.iter().filter_map(|name| self.replicas.get(name)).any(|other| {
-                    let probes =
-                        other.evidence.probes.values().filter_map(|probe| probe.last_evidence);
-                    let evidence = probes.chain(other.evidence.health.last_pass);
-                    evidence.map(|at| at.awake).max().is_some_and(|at| at >= since.awake)
+                    let probes = other.evidence.probes.values();
+                    let passes = probes.filter_map(|probe| probe.last_evidence);
+                    let passes = passes.chain(other.evidence.health.last_pass);
+                    passes.map(|at| at.awake).max().is_some_and(|at| at >= since)
                 })
-            });
-            !healthy
-        })?;
-        // One that does not run, or was not looked at yet, may have a healthcheck.
-        let is_judged = |other: &&Replica| {
-            let seen = other.lifecycle.running().is_some() && other.inspection.is_some();
-            !seen || other.evidence.health.present || !other.policy.probes.is_empty()
+            })
         };
+        let down = replica.policy.depends_on.iter().find(|needed| !is_healthy(needed))?;
         let members = self.members(down);
-        let unjudged = !members.is_empty() && !members.iter().any(is_judged);
-        Some((down.clone(), !unjudged))
+        let is_judged = members.is_empty() || !members.into_iter().all(nothing_to_judge_by);
+        Some((down.clone(), is_judged))
     }
 
     pub(super) fn think_service(&mut self, name: &ServiceName) -> Option<AwakeMs> {
@@ -93,6 +91,7 @@ impl Domain {
         let listed = self.policy.services.iter().any(|service| service.name == *name);
         let key = |kind| IncidentKey { service: Some(name.clone()), kind };
 
+        self.note_watched(name);
         self.note_onset(name);
         let unhealthy = self.picture_unhealthy(name, &policy, &mut deadlines);
         self.set_picture(key(IncidentKind::Unhealthy), unhealthy);
@@ -105,18 +104,20 @@ impl Domain {
         self.set_picture(key(IncidentKind::StoppedByHand), by_hand);
         let blind = self.picture_blind(name, &mut deadlines);
         let seen_by = self.own_start + SEEN_WITHIN;
-        if blind.is_none() && self.now.awake < seen_by {
-            // What could not be looked at before our start has not been tried for long enough to say that it can.
+        // What could not be looked at before our start has not been tried for long enough to say that it can; and while
+        // nothing can be, nothing of it is known to be over (S6, S5).
+        let is_new = self.now.awake < seen_by;
+        if is_new {
             deadlines.push(seen_by);
-        } else {
-            self.set_picture(key(IncidentKind::CannotEvaluate), blind);
         }
-        let never_passed = self.picture_never_passed(name, &policy);
+        let is_unknown = is_new || self.looking.blind().is_some();
+        self.set_picture_unless(is_unknown, key(IncidentKind::CannotEvaluate), blind);
+        let never_passed = self.picture_never_passed(name, &policy, &mut deadlines);
         self.set_picture(key(IncidentKind::NeverPassed), never_passed);
         let chronic = self.picture_chronic(name, &mut deadlines);
         self.set_picture(key(IncidentKind::Chronic), chronic);
         let ambiguous = self.picture_ambiguous(name, &mut deadlines);
-        self.set_picture(key(IncidentKind::Ambiguous), ambiguous);
+        self.set_picture_unless(is_new, key(IncidentKind::Ambiguous), ambiguous);
 
         let is_empty = self.services.get(name).is_none_or(|service| service.members.is_empty());
         if is_empty && !listed {
@@ -141,6 +142,7 @@ impl Domain {
             self.services.remove(name);
             self.host.failing.onset.remove(name);
             self.host.failing.down.remove(name);
+            self.host.failing.watched.remove(name);
             self.close_incidents_of(name);
         }
         found
@@ -173,6 +175,17 @@ impl Domain {
         };
         let again = if self.looking.has_listed { until } else { self.now.awake + LOOKED_AT_WITHIN };
         waits.then_some(again)
+    }
+
+    /// For the brake: whether anything of it here can be seen to fail.
+    fn note_watched(&mut self, name: &ServiceName) {
+        let is_watched =
+            self.members(name).into_iter().any(|replica| !nothing_to_judge_by(replica));
+        if is_watched {
+            self.host.failing.watched.insert(name.clone());
+        } else {
+            self.host.failing.watched.remove(name);
+        }
     }
 
     /// For the brake: when the latest of its replicas that fail began to, if any does. An old failure of one must not hide
@@ -225,4 +238,12 @@ impl Domain {
             self.agenda.touch(Owner::Looking);
         }
     }
+}
+
+/// Whether it runs and nothing of it can ever fail. A URL's stand-in has its probe.
+pub(in crate::domain) fn nothing_to_judge_by(replica: &Replica) -> bool {
+    let checked = |seen: &Inspection| seen.healthcheck.is_some();
+    replica.lifecycle.running().is_some()
+        && replica.inspection.as_deref().is_some_and(|seen| !checked(seen))
+        && !replica.policy.probes.iter().any(|probe| !is_remote(&probe.spec))
 }

@@ -14,7 +14,7 @@ use crate::domain::{
     name::ServiceName,
     policy::{PageWhen, ServicePolicy},
     replicas::judging::fails_now,
-    telling::{incident::Picture, story::Stage, wording},
+    telling::{IncidentKey, incident::Picture, story::Stage, wording},
     watching::replica::Replica,
 };
 use std::time::Duration;
@@ -105,6 +105,10 @@ impl Domain {
             // Whoever stopped it knows of it.
             return None;
         }
+        if replica.verdict == Verdict::Healthy && replica.kept.attempt.is_none() {
+            // What it went through was told of: another replica that fails is told of for itself.
+            return None;
+        }
         let failing = fails_now(replica);
         let by_count =
             policy.page_after.failures.is_some_and(|failures| trouble.failures() >= failures);
@@ -168,8 +172,12 @@ impl Domain {
         let braked = matches!(self.host.brake, Brake::Engaged(_));
         let too_few_since = self.services.get(name).and_then(|service| service.too_few_since);
         let seen_all = self.looking.blind().is_none();
-        let too_few_since =
-            if count.never_seen > 0 && seen_all { too_few_since.or(Some(now)) } else { None };
+        // While the engine can't be asked nothing new is known to be missing, and nothing to be back.
+        let too_few_since = match (count.never_seen > 0, seen_all) {
+            (true, true) => too_few_since.or(Some(now)),
+            (true, false) => too_few_since,
+            (false, _) => None,
+        };
         let content = wording::down(policy, &count, wanted, &members);
         let since =
             [count.since, too_few_since].into_iter().flatten().min_by_key(|since| since.awake);
@@ -183,7 +191,8 @@ impl Domain {
         deadlines.push(since.awake + absence::DOWN_AFTER);
         let severity = if listed { policy.severity } else { policy.severity.min(Severity::Ticket) };
         // While the brake is on it is told of with all the rest.
-        let level = (lasts && missing && !braked).then_some(severity);
+        let is_seen = seen_all || !count.missing.is_empty();
+        let level = (lasts && missing && !braked && is_seen).then_some(severity);
         Some(Picture::failing(since, level, content))
     }
 
@@ -240,11 +249,18 @@ impl Domain {
         &self,
         name: &ServiceName,
         policy: &ServicePolicy,
+        deadlines: &mut Vec<AwakeMs>,
     ) -> Option<Picture> {
         let mut lines = Vec::new();
         let mut since: Option<Moment> = None;
+        let mut is_open = false;
         for replica in self.members(name) {
+            // What is re-created is away for a moment.
+            let gone_at = absence::stands_since(replica).map(|at| at.awake + absence::DOWN_AFTER);
+            let is_here = gone_at.is_none_or(|at| at > self.now.awake);
+            deadlines.extend(gone_at);
             for probe in policy.probes.iter().filter(|probe| !replica.has_passed(probe)) {
+                is_open |= is_here;
                 let Some(seen) = replica.evidence.probes.get(&probe.name) else {
                     continue;
                 };
@@ -256,7 +272,14 @@ impl Domain {
                 }
             }
         }
-        let since = since?;
+        let Some(since) = since else {
+            // A new life, or a pause, begins the count anew. That it has passed, it has not shown.
+            let known = self
+                .incidents
+                .get(&IncidentKey { service: Some(name.clone()), kind: IncidentKind::NeverPassed });
+            let known = known.filter(|known| is_open && known.story.stage != Stage::Resolved)?;
+            return Some(Picture::failing(known.since, None, known.content.clone()));
+        };
         let content = wording::never_passed(policy, lines);
         Some(Picture::failing(since, Some(policy.severity), content))
     }
@@ -290,20 +313,22 @@ impl Domain {
         let now = self.now.awake;
         let mut since: Vec<Moment> = Vec::new();
         let mut unclear: Vec<&Replica> = Vec::new();
+        let mut is_due = false;
         for replica in self.members(name) {
             let doubles = replica.doubles.values().map(|double| double.since);
             deadlines.extend(doubles.clone().map(|since| since.awake + DOUBLE_FOR));
-            let due: Vec<Moment> = doubles
-                .filter(|since| since.awake + DOUBLE_FOR <= now)
-                .chain(replica.rivals_since)
-                .collect();
-            if !due.is_empty() {
-                since.extend(due);
+            let known: Vec<Moment> = doubles.chain(replica.rivals_since).collect();
+            is_due |= replica.rivals_since.is_some()
+                || replica.doubles.values().any(|double| double.since.awake + DOUBLE_FOR <= now);
+            if !known.is_empty() {
+                since.extend(known);
                 unclear.push(replica);
             }
         }
         let since = since.into_iter().min_by_key(|since| since.awake)?;
-        Some(Picture::failing(since, Some(Severity::Ticket), wording::ambiguous(&unclear)))
+        // A double that is young, as each is after our start, ends nothing that was told of it before.
+        let level = is_due.then_some(Severity::Ticket);
+        Some(Picture::failing(since, level, wording::ambiguous(&unclear)))
     }
 }
 

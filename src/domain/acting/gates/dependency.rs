@@ -1,4 +1,4 @@
-//! Causes first: what it needs must have been seen healthy after its trouble began (S9).
+//! Causes first: what it needs must have been seen healthy after it began to fail (S9).
 
 use super::{Scene, Shut};
 use crate::domain::acting::hold::Hold;

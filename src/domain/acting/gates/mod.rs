@@ -54,7 +54,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) hold_file: bool,
     pub(crate) actions_refused: bool,
     pub(crate) cannot_record: bool,
-    /// What it needs and what was not seen healthy since its trouble began, and whether that has anything to be judged by.
+    /// What it needs and what was not seen healthy since it began to fail, and whether that has anything to be judged by.
     pub(crate) dependency_down: Option<(ServiceName, bool)>,
     /// This replica's own attempt is paid for already (the gates are asked for the last time).
     pub(crate) paid_already: bool,
