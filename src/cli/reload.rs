@@ -8,7 +8,10 @@
 //! another's, one thing at a time; what may hang for good does so on a thread that nobody else needs, and which is not asked
 //! again before it has come back.
 
-use super::run::{Request, RunProblem, log_lines};
+use super::run::{
+    problem::{RunProblem, log_lines},
+    request::Request,
+};
 use crate::{
     clock::Clock,
     config::Config,

@@ -4,10 +4,13 @@
 //! directory, no control socket. Only what makes the daemon wrong ends it: a config with errors, and a second daemon on the
 //! same state.
 
-mod problem;
+pub(super) mod problem;
+pub(super) mod request;
 
 pub use problem::RunProblem;
-pub(super) use problem::log_lines;
+pub use request::Request;
+
+use problem::log_lines;
 
 use super::reload::{Lacking, OnlyAtStart, Reloading, look_at_secrets};
 use crate::{
@@ -51,23 +54,6 @@ use tokio::{
 
 /// Orders that wait for the loop.
 const ORDERS: usize = 16;
-
-/// What was asked for.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// The config; `None`: every container with a healthcheck, told to the terminal.
-    pub config: Option<PathBuf>,
-    /// Decide, record and tell; touch nothing.
-    pub dry_run: bool,
-    /// The engine's address, where said.
-    pub engine: Option<String>,
-    /// `DOCKER_HOST`.
-    pub docker_host: Option<String>,
-    /// Where state is kept, where said; else as the config says, else `/var/lib/defib`.
-    pub state_dir: Option<PathBuf>,
-    /// Where the control socket and the `hold` file are.
-    pub runtime_dir: PathBuf,
-}
 
 /// Runs until SIGTERM or SIGINT.
 ///

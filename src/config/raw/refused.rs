@@ -5,10 +5,9 @@ use crate::config::{
     keys::{self, Key, Table, Use},
     nearest::nearest,
     problem::{Problem, Span, quoted},
-    raw::reader::At,
     synonyms,
 };
-use toml::de::DeTable;
+use toml::{Spanned, de::DeTable};
 
 /// The problem of a key that stands in this table and was not taken.
 pub(super) fn key(table: Table, key: &str, at: Span) -> Problem {
@@ -27,7 +26,11 @@ pub(super) fn key(table: Table, key: &str, at: Span) -> Problem {
 }
 
 /// The problem of a `[sink]` without a name, whose `slack` would else be taken for one; `None` where this is a name.
-pub(super) fn no_name(table: Table, name: &At<&str>, entries: &DeTable<'_>) -> Option<Problem> {
+pub(super) fn no_name(
+    table: Table,
+    name: &Spanned<&str>,
+    entries: &DeTable<'_>,
+) -> Option<Problem> {
     let key = *name.get_ref();
     let is_kind = keys::keys_of(table).any(|known| known.name == key && known.used == Use::Now);
     let has = |key: &str, of: &[Table]| {
