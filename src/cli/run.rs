@@ -30,7 +30,7 @@ use crate::{
     notify::{
         self, config::Surroundings, http::HttpClient, port::Sink, salt::Salt, terminal::Terminal,
     },
-    operator::{HOLD, socket},
+    operator::{HOLD, hold::HoldFile, socket},
     probe::{http::HttpProber, scheduler::POOL},
     resolve::Resolver,
     store::{
@@ -89,6 +89,7 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
     let (orders, taken) = mpsc::channel(ORDERS);
     let (refused, refused_reload) = watch::channel(None);
     let hold = request.runtime_dir.join(HOLD);
+    let mut hold_file = HoldFile::at(hold.clone()).map_err(RunProblem::System)?;
     {
         let _entered = workers.enter();
         let (dir, asked) = (&request.runtime_dir, orders.clone());
@@ -133,7 +134,7 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
         last: kept.last,
         policy: Arc::new(config.policy),
         orders: taken,
-        hold: hold_file(hold.clone()),
+        hold: Box::new(move || hold_file.holds()),
         witness: Box::new(Chronicle::new(journal).with_hold_file(hold)),
         seed: seed(&host),
     };
@@ -277,35 +278,6 @@ fn with_colours(config: &notify::config::SinkConfig) -> notify::config::SinkConf
         }
         other => other.clone(),
     }
-}
-
-/// One stat a turn: the switch has to work at once. Whatever stands there under this name holds, also a link that leads
-/// nowhere. Where that can't be looked at, nothing is acted on: an order to hold must not end by an error, nor be missed
-/// because of one.
-fn hold_file(path: PathBuf) -> Box<dyn FnMut() -> bool + Send> {
-    let mut unseen: Option<String> = None;
-    Box::new(move || {
-        let problem = match path.symlink_metadata() {
-            Ok(_) => {
-                unseen = None;
-                return true;
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                unseen = None;
-                return false;
-            }
-            Err(error) => error.to_string(),
-        };
-        if unseen.as_ref() != Some(&problem) {
-            tracing::error!(
-                "it can't be seen whether {} exists: {problem}; nothing is acted on until it can, so give defib a runtime \
-                 directory that it may read",
-                path.display()
-            );
-            unseen = Some(problem);
-        }
-        true
-    })
 }
 
 fn say_what_is_ahead(

@@ -5,6 +5,7 @@
 //! stand.
 
 pub mod client;
+pub mod hold;
 pub mod socket;
 
 use serde::{Deserialize, Serialize};

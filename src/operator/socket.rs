@@ -8,7 +8,7 @@ use super::{HOLD, REQUEST_BYTES, Request, SOCKET, WITHIN};
 use crate::{
     daemon::Order,
     status::snapshot::{Beside, RefusedReload, Snapshot},
-    tasks::Tasks,
+    tasks::{self, Tasks},
 };
 use rustix::{
     io::Errno,
@@ -116,9 +116,11 @@ pub fn serve(
     orders: mpsc::Sender<Order>,
     tasks: &Tasks,
 ) -> Result<(), SocketProblem> {
-    let socket = Socket::open(dir)?;
+    let (name, listener) = Name::open(dir)?;
+    let (anew, listeners) = mpsc::channel(1);
     let asked = Asked { host, hold_file: dir.join(HOLD), refused_reload, orders };
-    tasks.spawn("control socket", accept(socket, Arc::new(asked), tasks.clone()));
+    tasks.spawn("control socket's name", keep(name, anew));
+    tasks.spawn("control socket", accept(listener, listeners, Arc::new(asked), tasks.clone()));
     Ok(())
 }
 
@@ -130,17 +132,40 @@ struct Asked {
     orders: mpsc::Sender<Order>,
 }
 
-async fn accept(mut socket: Socket, asked: Arc<Asked>, tasks: Tasks) {
-    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+/// Looks after the socket's name, beside: on a disk that hangs a look does not come back, and holds up nothing else.
+async fn keep(mut name: Name, anew: mpsc::Sender<UnixListener>) {
     let mut looks = tokio::time::interval(LOOK_AGAIN);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        looks.tick().await;
+        let looked = tasks::blocking(move || {
+            let listener = name.look_after();
+            (name, listener)
+        });
+        let Some((seen, listener)) = looked.await else { return };
+        name = seen;
+        if let Some(listener) = listener
+            && anew.send(listener).await.is_err()
+        {
+            return;
+        }
+    }
+}
+
+async fn accept(
+    mut listener: UnixListener,
+    mut anew: mpsc::Receiver<UnixListener>,
+    asked: Arc<Asked>,
+    tasks: Tasks,
+) {
+    let slots = Arc::new(Semaphore::new(CONNECTIONS));
     // Ends with the daemon, which never closes the semaphore.
     while let Ok(slot) = Arc::clone(&slots).acquire_owned().await {
         let accepted = loop {
             tokio::select! {
                 biased;
-                accepted = socket.listener.accept() => break accepted,
-                _ = looks.tick() => socket.look_after(),
+                accepted = listener.accept() => break accepted,
+                Some(made) = anew.recv() => listener = made,
             }
         };
         match accepted {
@@ -165,17 +190,16 @@ async fn accept(mut socket: Socket, asked: Arc<Asked>, tasks: Tasks) {
     }
 }
 
-/// The socket that is listened on, and which file its name stood for when it was made.
-struct Socket {
+/// The name of the socket that is listened on, and which file it stood for when it was made.
+struct Name {
     dir: PathBuf,
-    listener: UnixListener,
     file: (u64, u64),
     /// Why its name is missing and could not be made anew, as said in the log.
     said: Option<String>,
 }
 
-impl Socket {
-    fn open(dir: &Path) -> Result<Self, SocketProblem> {
+impl Name {
+    fn open(dir: &Path) -> Result<(Self, UnixListener), SocketProblem> {
         let path = dir.join(SOCKET);
         let problem = |source| SocketProblem::Unusable { path: path.clone(), source };
         std::fs::create_dir_all(dir).map_err(problem)?;
@@ -199,11 +223,11 @@ impl Socket {
         let listener = UnixListener::bind(&path).map_err(problem)?;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o660)).map_err(problem)?;
         let file = file(&path).map_err(problem)?;
-        Ok(Self { dir: dir.to_owned(), listener, file, said: None })
+        Ok((Self { dir: dir.to_owned(), file, said: None }, listener))
     }
 
-    /// Makes the socket anew where its name is gone, or stands for something else that nobody listens on.
-    fn look_after(&mut self) {
+    /// Makes the socket anew where its name is gone, or stands for something else that nobody listens on. May block.
+    fn look_after(&mut self) -> Option<UnixListener> {
         let path = self.dir.join(SOCKET);
         match file(&path) {
             Ok(found) if found == self.file => self.said = None,
@@ -215,13 +239,14 @@ impl Socket {
                 ));
             }
             Ok(_) | Err(_) => match Self::open(&self.dir) {
-                Ok(anew) => {
+                Ok((anew, listener)) => {
                     tracing::warn!(
                         "the control socket {} was removed or replaced while this daemon ran; it is made anew, and \
                          `defib status` works again",
                         path.display()
                     );
                     *self = anew;
+                    return Some(listener);
                 }
                 Err(problem) => {
                     let cause = problem.cause();
@@ -231,6 +256,7 @@ impl Socket {
                 }
             },
         }
+        None
     }
 
     /// Once, until something changes.
@@ -344,13 +370,14 @@ mod tests {
     async fn a_socket_whose_directory_was_removed_is_made_anew() {
         let dir = tempfile::tempdir().unwrap();
         let run = dir.path().join("run");
-        let mut socket = Socket::open(&run).unwrap();
-        socket.look_after();
+        let (mut name, listener) = Name::open(&run).unwrap();
+        drop(listener);
+        assert!(name.look_after().is_none());
         std::fs::remove_dir_all(&run).unwrap();
         assert_eq!(connect_to(&run.join(SOCKET)), Err(Errno::NOENT));
-        socket.look_after();
+        let listener = name.look_after().unwrap();
         assert_eq!(connect_to(&run.join(SOCKET)), Ok(()));
-        let (connection, _) = socket.listener.accept().await.unwrap();
+        let (connection, _) = listener.accept().await.unwrap();
         drop(connection);
     }
 
@@ -358,31 +385,31 @@ mod tests {
     async fn a_socket_that_cannot_be_made_anew_is_told_of_once_and_made_when_it_can() {
         let dir = tempfile::tempdir().unwrap();
         let run = dir.path().join("run");
-        let mut socket = Socket::open(&run).unwrap();
+        let (mut name, _listener) = Name::open(&run).unwrap();
         std::fs::remove_dir_all(&run).unwrap();
         std::fs::write(&run, "in its place").unwrap();
-        socket.look_after();
-        let said = socket.said.clone().unwrap();
+        assert!(name.look_after().is_none());
+        let said = name.said.clone().unwrap();
         assert!(said.contains("control.sock can't be looked at: "), "{said}");
-        socket.look_after();
-        assert_eq!(socket.said, Some(said));
+        assert!(name.look_after().is_none());
+        assert_eq!(name.said, Some(said));
         std::fs::remove_file(&run).unwrap();
-        socket.look_after();
-        assert_eq!((connect_to(&run.join(SOCKET)), &socket.said), (Ok(()), &None));
+        let _anew = name.look_after().unwrap();
+        assert_eq!((connect_to(&run.join(SOCKET)), &name.said), (Ok(()), &None));
     }
 
     #[tokio::test]
     async fn another_daemon_that_took_the_name_keeps_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(SOCKET);
-        let mut socket = Socket::open(dir.path()).unwrap();
+        let (mut name, _listener) = Name::open(dir.path()).unwrap();
         std::fs::remove_file(&path).unwrap();
         let other = Somebody::bind(&path).unwrap();
-        socket.look_after();
-        assert!(socket.said.as_ref().unwrap().starts_with("another daemon answers"));
+        assert!(name.look_after().is_none());
+        assert!(name.said.as_ref().unwrap().starts_with("another daemon answers"));
         drop(other);
-        socket.look_after();
-        assert_eq!((connect_to(&path), &socket.said), (Ok(()), &None));
+        let _anew = name.look_after().unwrap();
+        assert_eq!((connect_to(&path), &name.said), (Ok(()), &None));
     }
 
     #[tokio::test]
@@ -391,7 +418,7 @@ mod tests {
         let path = dir.path().join(SOCKET);
         let other = dir.path().join("other");
         std::fs::write(&other, "somebody's").unwrap();
-        let mut socket = Socket::open(dir.path()).unwrap();
+        let (mut name, _listener) = Name::open(dir.path()).unwrap();
         let put: [&dyn Fn(); 3] = [
             &|| std::fs::write(&path, "somebody's").unwrap(),
             &|| std::os::unix::fs::symlink(&other, &path).unwrap(),
@@ -401,17 +428,17 @@ mod tests {
             std::fs::remove_file(&path).unwrap();
             put();
             let is = path.symlink_metadata().unwrap().ino();
-            socket.look_after();
-            let said = socket.said.clone().unwrap();
+            assert!(name.look_after().is_none());
+            let said = name.said.clone().unwrap();
             assert!(said.contains("is no socket, and is left alone"), "{said}");
-            socket.look_after();
-            assert_eq!(socket.said, Some(said), "once");
+            assert!(name.look_after().is_none());
+            assert_eq!(name.said, Some(said), "once");
             assert_eq!(path.symlink_metadata().unwrap().ino(), is);
             assert!(matches!(served(dir.path()), Err(SocketProblem::InTheWay { .. })));
         }
         assert_eq!(std::fs::read_to_string(&other).unwrap(), "somebody's");
         std::fs::remove_dir(&path).unwrap();
-        socket.look_after();
-        assert_eq!((connect_to(&path), &socket.said), (Ok(()), &None));
+        let _anew = name.look_after().unwrap();
+        assert_eq!((connect_to(&path), &name.said), (Ok(()), &None));
     }
 }
