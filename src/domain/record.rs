@@ -218,7 +218,8 @@ impl Record {
     }
 }
 
-/// Moments that become this boot's. Those of another boot count as its first millisecond; their wall time stays.
+/// Moments that become this boot's, or move on by a stall. Those of another boot count as its first millisecond; their wall
+/// time stays.
 pub trait Rebase {
     /// Maps every moment in here.
     fn rebase(&mut self, map: &impl Fn(&mut Moment));

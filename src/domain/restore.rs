@@ -52,6 +52,7 @@ impl Domain {
             incidents: BTreeMap::new(),
             sinks: BTreeMap::new(),
             said_unmatched: false,
+            list_first_until: None,
         };
         for sink in &domain.policy.sinks {
             domain.sinks.insert(sink.name.clone(), Sink::new(sink.clone()));

@@ -2,10 +2,12 @@
 
 use super::streak::{Failure, Streak};
 use crate::domain::{
-    moment::Moment,
+    moment::{AwakeMs, Moment},
     observation::{Phase, ProbeOutcome, Sample},
     policy::ProbePolicy,
+    stall::leave_out,
 };
+use std::time::Duration;
 
 /// What one probe of the current instance showed so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,6 +67,22 @@ impl ProbeEvidence {
     }
 }
 
+impl ProbeEvidence {
+    /// Nobody looked for so long. How old the last evidence is stays true.
+    pub(crate) fn leave_out(&mut self, stalled: Duration) {
+        self.streak.leave_out(stalled);
+        if let Some((since, _)) = &mut self.could_not_look {
+            leave_out(since, stalled);
+        }
+    }
+
+    /// Whether its last evidence is of now: there was one within two intervals, and the time that a sample may take.
+    pub(crate) fn is_fresh(&self, probe: &ProbePolicy, now: AwakeMs) -> bool {
+        let patience = probe.every.saturating_mul(2) + probe.timeout;
+        self.last_evidence.is_some_and(|at| now.since(at.awake) <= patience)
+    }
+}
+
 /// What a sample is to its streak (S5), and whether a restart can cure it (S11).
 pub(crate) fn meaning(sample: &Sample, probe: &ProbePolicy) -> Meaning {
     let name = &probe.name;
@@ -85,8 +103,12 @@ pub(crate) fn meaning(sample: &Sample, probe: &ProbePolicy) -> Meaning {
             ),
             true,
         ),
-        ProbeOutcome::Refused => fail("is refused a connection: nobody listens on the port".to_owned(), true),
-        ProbeOutcome::Reset => fail("loses its connection: reset, or closed before an answer".to_owned(), true),
+        ProbeOutcome::Refused => {
+            fail("is refused a connection: nobody listens on the port".to_owned(), true)
+        }
+        ProbeOutcome::Reset => {
+            fail("loses its connection: reset, or closed before an answer".to_owned(), true)
+        }
         ProbeOutcome::Status(status) => {
             fail(format!("is answered with {status}"), (500..=599).contains(status))
         }
