@@ -70,9 +70,6 @@ impl Replica {
         move_on(&mut self.hold_since);
         self.blind_since.as_mut().map(move_on);
         self.own_until.as_mut().map(move_on);
-        if let Some(touch) = &mut self.touched {
-            move_on(&mut touch.at);
-        }
         let unseen = self.could_not_look.as_mut().map(|(since, _)| since);
         let doubles = self.doubles.values_mut().map(|double| &mut double.since);
         [&mut self.healthy_since, &mut self.paused_since, &mut self.rivals_since]

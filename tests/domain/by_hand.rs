@@ -399,3 +399,33 @@ fn what_is_told_late_of_our_own_restart_is_nobody_elses() {
     rig.behave("web", Behaviour::Hangs);
     rig.until(|rig| rig.holds().contains(&"touched"));
 }
+
+#[test]
+fn a_stop_that_may_take_any_time_is_not_undone_after_a_restart_of_defib() {
+    let mut rig = settled();
+    signal(&mut rig, 15);
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(20));
+    rig.crash();
+    rig.run(seconds(570));
+    assert!(rig.acts.is_empty(), "{:?}", rig.acts);
+    assert_eq!(rig.holds().last(), Some(&"touched"));
+    // It is no hold for ever.
+    rig.run(seconds(30));
+    assert_eq!(rig.acts.len(), 1, "{:?}", rig.holds());
+}
+
+#[test]
+fn a_touch_is_remembered_over_a_boot_and_holds_no_longer_for_it() {
+    let mut rig = settled();
+    signal(&mut rig, 15);
+    rig.run(seconds(20));
+    let now = rig.now;
+    let container = rig.containers.get_mut("web").unwrap();
+    (container.life, container.started) = (container.life + 1, now);
+    rig.forget_queue();
+    rig.reboot();
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(400));
+    assert_eq!(rig.acts.len(), 1, "a boot settles for five minutes: {:?}", rig.holds());
+}

@@ -352,7 +352,7 @@ impl Replica {
                 self.evidence = Evidence::default();
                 self.fresh_after = inspection.started;
                 self.forget_stop_by_hand();
-                if let Some(touch) = &mut self.touched {
+                if let Some(touch) = &mut self.kept.touched {
                     touch.is_ending = false;
                 }
                 self.kept.own_stop = None;
