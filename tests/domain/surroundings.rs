@@ -470,3 +470,24 @@ fn a_probe_that_says_nothing_more_restarts_nothing() {
     rig.samples_are_taken = true;
     rig.until(|rig| !rig.acts.is_empty());
 }
+
+#[test]
+fn a_message_about_many_replicas_names_some_and_counts_the_rest() {
+    let mut rig = Rig::new(policy(vec![never("web")]));
+    for n in 0..40 {
+        rig.add(&format!("web-{n}"));
+    }
+    rig.run(seconds(90));
+    for n in 0..40 {
+        rig.behave(&format!("web-{n}"), Behaviour::Hangs);
+    }
+    rig.until(|rig| !rig.sent.is_empty());
+    rig.run(seconds(3600));
+    for (_, _, message) in &rig.sent {
+        for lines in [&message.members, &message.done, &message.findings] {
+            assert!(lines.len() <= 24, "{} lines: {lines:?}", lines.len());
+        }
+    }
+    let (_, _, last) = rig.sent.last().unwrap();
+    assert!(last.done.last().unwrap().contains("28 more"), "{:?}", last.done);
+}
