@@ -26,8 +26,8 @@ pub(crate) struct ProbeEvidence {
 pub(crate) enum Meaning {
     Pass,
     Fail(Failure),
-    /// No evidence against the target (S5).
-    Silence(String),
+    /// It says nothing of the target, and why (S5).
+    NoEvidence(String),
 }
 
 impl ProbeEvidence {
@@ -58,7 +58,7 @@ impl ProbeEvidence {
                 }
                 false
             }
-            Meaning::Silence(why) => {
+            Meaning::NoEvidence(why) => {
                 let since = self.could_not_look.take().map_or(now, |(since, _)| since);
                 self.could_not_look = Some((since, why));
                 false
@@ -93,7 +93,7 @@ pub(crate) fn meaning(sample: &Sample, probe: &ProbePolicy) -> Meaning {
     match &sample.outcome {
         ProbeOutcome::Ok { .. } => Meaning::Pass,
         ProbeOutcome::Timeout(Phase::Dns) => {
-            Meaning::Silence(format!("probe `{name}`: the name was not resolved in time"))
+            Meaning::NoEvidence(format!("probe `{name}`: the name was not resolved in time"))
         }
         ProbeOutcome::Timeout(phase) => fail(
             format!(
@@ -123,10 +123,10 @@ pub(crate) fn meaning(sample: &Sample, probe: &ProbePolicy) -> Meaning {
         }
         ProbeOutcome::Redirect(what) => fail(format!("is sent elsewhere: {what}"), false),
         ProbeOutcome::Dns(why) | ProbeOutcome::Local(why) | ProbeOutcome::Infra(why) => {
-            Meaning::Silence(format!("probe `{name}` could not run: {why}"))
+            Meaning::NoEvidence(format!("probe `{name}` could not run: {why}"))
         }
         ProbeOutcome::Gone => {
-            Meaning::Silence(format!("probe `{name}`: the instance ended meanwhile"))
+            Meaning::NoEvidence(format!("probe `{name}`: the instance ended meanwhile"))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Consecutive failures of one evidence of one instance.
 //!
-//! What could not be observed is silence: it neither extends nor breaks a streak (S5). A new instance begins with an empty
+//! What could not be observed is no evidence: it neither extends nor breaks a streak (S5). A new instance begins with an empty
 //! one (S6).
 
 use crate::domain::{moment::Moment, stall::leave_out};

@@ -7,7 +7,7 @@
 mod deciding;
 mod healing;
 pub(in crate::domain) mod judging;
-mod probing;
+pub(in crate::domain) mod probing;
 
 use super::{
     Domain,

@@ -68,7 +68,7 @@ impl Domain {
 }
 
 /// Whether a probe goes to a URL and not to a container.
-pub(super) fn is_remote(spec: &ProbeSpec) -> bool {
+pub(in crate::domain) fn is_remote(spec: &ProbeSpec) -> bool {
     let ProbeSpec::Http(http) = spec;
     match http.place {
         Place::Url { .. } => true,

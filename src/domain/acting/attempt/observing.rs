@@ -140,7 +140,8 @@ fn how_it_ended(inspection: &Inspection) -> String {
         .zip(inspection.finished)
         .map(|(started, finished)| finished.since(started))
         .filter(|span| *span >= AT_ONCE);
-    let after = ran_for.map_or("at once".to_owned(), |span| format!("after {}", Spoken(span)));
+    let after =
+        ran_for.map_or("at once".to_owned(), |span| format!("after {}", Spoken::rounded(span)));
     let code = inspection.exit_code.map_or(String::new(), |code| format!(", exit code {code}"));
     format!("the new life ended {after}{code}")
 }

@@ -164,8 +164,12 @@ fn member_line(replica: &Replica, now: Moment) -> String {
     let failures = trouble.failures();
     // What was met so has failed for longer than that, nobody knows for how long.
     let span = |word: &str, since: Moment| {
-        let span = whole_seconds(now.awake.since(since.awake));
-        if span.as_secs() == 0 { String::new() } else { format!(", {word} {}", Spoken(span)) }
+        let span = now.awake.since(since.awake);
+        if span.as_secs() == 0 {
+            String::new()
+        } else {
+            format!(", {word} {}", Spoken::rounded(span))
+        }
     };
     let has_relapsed = trouble.onset.awake > trouble.since.awake;
     match replica.verdict {
@@ -331,9 +335,15 @@ pub(crate) fn never_passed(policy: &ServicePolicy, lines: Vec<String>) -> Conten
 pub(crate) fn chronic(name: &ServiceName, members: &[&Replica]) -> Content {
     let count = members.first().map_or(0, |replica| replica.kept.spending.recent.len());
     Content {
-        headline: format!("{name}: restarted {count} times within a day; restarts are no cure"),
+        headline: format!(
+            "{name}: restarted at least {count} times within a day; restarts are no cure"
+        ),
         members: lines(members, |replica| {
-            format!("{}: {} restarts", replica.kept.name, replica.kept.spending.recent.len())
+            format!(
+                "{}: at least {} restarts",
+                replica.kept.name,
+                replica.kept.spending.recent.len()
+            )
         }),
         ..Content::default()
     }
@@ -406,7 +416,7 @@ impl Replica {
         let steps = steps_of(attempt);
         let line = match ending {
             Ending::Verified { after_ms } => {
-                let after = Spoken(whole_seconds(Duration::from_millis(*after_ms)));
+                let after = Spoken::rounded(Duration::from_millis(*after_ms));
                 format!("{number}: healthy again {after} after it was begun{steps}")
             }
             Ending::NotCured(why) => format!("{number}: did not help: {why}{steps}"),
@@ -451,8 +461,4 @@ fn bounded(mut lines: Vec<String>) -> Vec<String> {
         lines.push(format!("… and {more} more"));
     }
     lines
-}
-
-fn whole_seconds(span: Duration) -> Duration {
-    if span < Duration::from_secs(1) { span } else { Duration::from_secs(span.as_secs()) }
 }
