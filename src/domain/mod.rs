@@ -5,7 +5,8 @@
 //!
 //! Each thing that thinks has an owner (`agenda::Owner`) and several small machines, composed in one order, in
 //! `Domain::think`: a replica's lifecycle → evidence → verdict → trouble → attempt → gates, then its service's incidents,
-//! then what each sink is owed. `docs/STATES.md` has their tables.
+//! then what each sink is owed. `docs/STATES.md` has their tables. What passed while nobody looked is left out of all of it
+//! first (`stall`).
 
 mod agenda;
 pub mod durability;
@@ -29,6 +30,7 @@ mod replicas;
 mod restore;
 mod service;
 mod sinks;
+mod stall;
 mod view;
 
 pub use host::Host;
@@ -73,6 +75,8 @@ pub struct Domain {
     sinks: BTreeMap<SinkName, Sink>,
     /// Which services match nothing was said since the policy came.
     said_unmatched: bool,
+    /// After a stall: until when a list is waited for before anybody's deadline counts.
+    list_first_until: Option<AwakeMs>,
 }
 
 /// What a container is to us.
@@ -90,11 +94,13 @@ impl Domain {
     /// Takes one observation in and decides what follows from it. Total: no observation in any state is an error.
     pub fn step(&mut self, now: Moment, observation: Observation) -> Batch {
         if let Observation::HostResumed(slept) = &observation {
-            self.excuse_attempts((*slept).min(now.awake.since(self.now.awake)));
+            self.leave_out((*slept).min(now.awake.since(self.now.awake)));
         }
         self.now = now;
-        self.agenda.ring(now.awake);
         self.observe(observation);
+        if !self.waits_for_list() {
+            self.agenda.ring(now.awake);
+        }
         self.settle();
         self.say_unmatched();
         self.batch()
@@ -102,7 +108,7 @@ impl Domain {
 
     /// When [`Observation::Woke`] is due at the latest, on the awake clock.
     pub fn next_deadline(&self) -> Option<AwakeMs> {
-        self.agenda.next_deadline()
+        self.list_first_until.or_else(|| self.agenda.next_deadline())
     }
 
     /// Lets everybody think who has to.

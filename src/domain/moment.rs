@@ -129,6 +129,13 @@ pub fn millis(span: Duration) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spoken(pub Duration);
 
+impl Spoken {
+    /// The same in whole seconds: milliseconds say nothing to a person once a second has passed.
+    pub fn rounded(span: Duration) -> Self {
+        Self(if span < Duration::from_secs(1) { span } else { Duration::from_secs(span.as_secs()) })
+    }
+}
+
 impl fmt::Display for Spoken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ms = millis(self.0);

@@ -221,7 +221,8 @@ impl Record {
     }
 }
 
-/// Moments that become this boot's. Those of another boot count as its first millisecond; their wall time stays.
+/// Moments that become this boot's, or move on by a stall. Those of another boot count as its first millisecond; their wall
+/// time stays.
 pub trait Rebase {
     /// Maps every moment in here.
     fn rebase(&mut self, map: &impl Fn(&mut Moment));
@@ -262,6 +263,9 @@ impl Rebase for ReplicaRecord {
         }
         self.absent_since.as_mut().map(map);
         self.stopped_by_hand.as_mut().map(map);
+        if let Some(touch) = &mut self.touched {
+            map(&mut touch.at);
+        }
     }
 }
 

@@ -9,8 +9,9 @@ use super::{
     moment::{BootId, Moment},
     name::{ProbeName, ReplicaName, Seq, ServiceName},
     observe::stand_in_name,
-    policy::{Place, Policy, ProbeSpec, ServicePolicy},
+    policy::{Policy, ServicePolicy},
     record::{Decision, HostRecord, Record, RecordKey, rebase_moment},
+    replicas::probing::is_remote,
     telling::{IncidentKey, delivery::Row, sink::Sink},
     watching::{
         lifecycle::Lifecycle,
@@ -52,6 +53,7 @@ impl Domain {
             incidents: BTreeMap::new(),
             sinks: BTreeMap::new(),
             said_unmatched: false,
+            list_first_until: None,
         };
         for sink in &domain.policy.sinks {
             domain.sinks.insert(sink.name.clone(), Sink::new(sink.clone()));
@@ -343,11 +345,5 @@ impl Domain {
 }
 
 fn has_url_probe(service: &ServicePolicy) -> bool {
-    service.probes.iter().any(|probe| {
-        let ProbeSpec::Http(http) = &probe.spec;
-        match http.place {
-            Place::Url { .. } => true,
-            Place::Replica { .. } => false,
-        }
-    })
+    service.probes.iter().any(|probe| is_remote(&probe.spec))
 }

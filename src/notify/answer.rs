@@ -10,8 +10,7 @@ use crate::domain::{moment::WallMs, observation::DeliveryOutcome};
 use serde_json::Value;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// The longest pause that a sink may ask for. A wrong clock at the far end must not silence pages for a day.
-pub const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
+pub use crate::domain::telling::delivery::LONGEST_PAUSE;
 
 /// The shortest pause. A pause costs no attempt, so "0 seconds" for ever would be a request storm against a sink that
 /// has just asked for less; Slack's own rate is one message a second.

@@ -25,12 +25,7 @@ pub fn rfc3339(when: WallMs) -> Option<String> {
 /// How long from one to the other, as people say it; nothing where the clock was set back in between.
 pub fn span(from: WallMs, to: WallMs) -> Option<String> {
     let ms = u64::try_from(to.0.checked_sub(from.0)?).ok()?;
-    Some(Spoken(rounded(Duration::from_millis(ms))).to_string())
-}
-
-/// Milliseconds say nothing to a person once a second has passed.
-fn rounded(span: Duration) -> Duration {
-    if span < Duration::from_secs(1) { span } else { Duration::from_secs(span.as_secs()) }
+    Some(Spoken::rounded(Duration::from_millis(ms)).to_string())
 }
 
 /// Whole seconds since the Unix epoch, for programs.

@@ -2,7 +2,9 @@
 //! `docs/PAGING.md`; within a version fields are only added.
 //!
 //! The text fields are plain text, cleaned and cut here so that a body stays under 64 KiB; what the receiver shows it with
-//! is the receiver's to escape. The body is the same in every attempt, the timestamp and so the signature are not.
+//! is the receiver's to escape. What stays in every attempt at a message is its id. The body may change: `durable` is
+//! as true as it was when this attempt was made, and after a refusal the message comes reduced to what matters. The timestamp
+//! and so the signature are new each time.
 
 use super::{
     address::{self, Address, add_header, read_secret},

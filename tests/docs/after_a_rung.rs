@@ -47,6 +47,10 @@ const BEGAN: u64 = 100_000;
 const NOW: i64 = 100_000;
 const JUST_NOW: Option<EngineMs> = Some(EngineMs(NOW - 1_000));
 
+fn unreachable() -> Report {
+    Report::Answered(ActOutcome::Unreachable("reset".to_owned()))
+}
+
 fn sights() -> Vec<Sight> {
     use ContainerState as S;
     let long_ago = i64::try_from(millis(START_FOLLOWS_WITHIN)).unwrap();
@@ -71,6 +75,24 @@ fn sights() -> Vec<Sight> {
             report: Report::NoAnswer,
             ..sight("the same, after a restart of ours", S::Running)
         },
+        Sight {
+            last_look: true,
+            resumed: true,
+            stop_sent: false,
+            report: Report::NoAnswer,
+            ..sight("the same, and no stop was seen to be sent before it", S::Running)
+        },
+        Sight {
+            last_look: true,
+            report: unreachable(),
+            ..sight("the same, and the engine could not be reached", S::Running)
+        },
+        Sight {
+            last_look: true,
+            stop_sent: false,
+            report: unreachable(),
+            ..sight("the same, and no stop was seen to be sent either", S::Running)
+        },
         Sight { finished: JUST_NOW, ..sight("stopped by us, the engine has answered", S::Exited) },
         Sight {
             finished: JUST_NOW,
@@ -88,6 +110,7 @@ fn sights() -> Vec<Sight> {
             ..sight("stopped by us, at the last look", S::Exited)
         },
         sight("stopped, and not within the intent's window", S::Exited),
+        Sight { finished: JUST_NOW, life: "2", ..sight("ended in a new life", S::Exited) },
         sight("being removed", S::Removing),
         sight("paused", S::Paused),
         sight("Docker restarts it", S::Restarting),
@@ -108,7 +131,8 @@ pub fn table() -> String {
                 attempt.stop_sent = sight.stop_sent.then_some(AwakeMs(BEGAN - 60_000));
                 attempt.resumed = sight.resumed.then(|| at(BEGAN));
                 let last = millis(attempt.deadline().since(attempt.phase_since.awake));
-                assert!(sight.resumed || Duration::from_millis(last) == OBSERVE_WITHIN);
+                let until_the_stop_is_over = sight.resumed || sight.report == unreachable();
+                assert!(until_the_stop_is_over || Duration::from_millis(last) == OBSERVE_WITHIN);
                 let now = at(BEGAN + if sight.last_look { last } else { 1_000 });
                 let mut look = inspection(sight.state.clone(), sight.life);
                 (look.engine_now, look.finished) = (EngineMs(NOW), sight.finished);

@@ -142,7 +142,7 @@ pub fn classes() -> String {
                 Meaning::Fail(Failure { curable: false, .. }) => {
                     "a failure that is told, not restarted for"
                 }
-                Meaning::Silence(_) => "nothing: no evidence",
+                Meaning::NoEvidence(_) => "nothing: no evidence",
             };
             vec![class, comes.to_owned(), counts.to_owned()]
         })
@@ -194,7 +194,7 @@ pub fn streak() -> String {
             "·".to_owned(),
         ]
     });
-    let head = ["streak", "a failure", "a pass", "silence"].map(str::to_owned);
+    let head = ["streak", "a failure", "a pass", "no evidence"].map(str::to_owned);
     table(&head, &rows)
 }
 

@@ -714,3 +714,41 @@ fn an_attempt_that_only_looked_costs_nothing_though_defib_dies_in_it() {
         rig.decisions.iter().filter(|(_, decision)| matches!(decision, Decision::Spent(_))).count();
     assert_eq!(paid, 1);
 }
+
+#[test]
+fn a_stop_that_was_sent_and_does_not_end_it_climbs_to_kill_though_the_engine_went_away() {
+    for crashes in [false, true] {
+        let mut rig = settled(vec![probed("web")], "web");
+        rig.act_outcome = Some(ActOutcome::Unreachable("reset".to_owned()));
+        rig.hangs_until_it_is_restarted("web");
+        rig.act_outcome = None;
+        let id = rig.containers["web"].id.clone();
+        rig.event(&id, "web", EventAction::Killed { signal: Some(15) });
+        rig.run(seconds(2));
+        if crashes {
+            rig.crash();
+        }
+        rig.until(|rig| !endings(rig).is_empty());
+        assert_ne!(endings(&rig)[0], Ending::Interrupted, "crashes: {crashes}");
+        let rungs: Vec<_> = rig.acts.iter().map(|(_, order)| order.primitive.to_string()).collect();
+        // After a start of ours nothing is killed while that settles.
+        let wanted: &[&str] = if crashes { &["restart"] } else { &["restart", "kill", "start"] };
+        assert_eq!(rungs, wanted, "{:?}", endings(&rig));
+    }
+}
+
+#[test]
+fn a_new_life_that_ends_before_it_was_seen_is_no_cure_and_says_how_it_ended() {
+    let mut rig = settled(vec![probed("web")], "web");
+    rig.hangs_until_it_is_restarted("web");
+    let now = rig.now;
+    let container = rig.containers.get_mut("web").unwrap();
+    (container.state, container.exit_code, container.finished) =
+        (ContainerState::Exited, Some(1), Some(now + 250));
+    rig.until(|rig| !endings(rig).is_empty());
+    let why = "the new life ended at once, exit code 1".to_owned();
+    assert_eq!(endings(&rig), [Ending::NotCured(why.clone())]);
+    rig.run(seconds(600));
+    assert_eq!(rig.acts.len(), 1, "not ours to start: {:?}", rig.acts);
+    assert!(rig.sent.iter().any(|(_, _, said)| said.done.iter().any(|line| line.contains(&why))));
+}

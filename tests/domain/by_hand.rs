@@ -1,6 +1,6 @@
 //! What somebody else does to a container, at every moment of a trouble and of a restart: theirs, and nobody is woken for it.
 
-use crate::rig::{Behaviour, Rig, policy, probed, seconds};
+use crate::rig::{Behaviour, Container, Rig, policy, probed, seconds};
 use defib::domain::{
     acting::attempt::Ending,
     message::{MessageKind, Severity},
@@ -398,4 +398,84 @@ fn what_is_told_late_of_our_own_restart_is_nobody_elses() {
     rig.late_event("web", EventAction::Restarted, before + 2_000);
     rig.behave("web", Behaviour::Hangs);
     rig.until(|rig| rig.holds().contains(&"touched"));
+}
+
+#[test]
+fn a_stop_that_may_take_any_time_is_not_undone_after_a_restart_of_defib() {
+    let mut rig = settled();
+    signal(&mut rig, 15);
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(20));
+    rig.crash();
+    rig.run(seconds(570));
+    assert!(rig.acts.is_empty(), "{:?}", rig.acts);
+    assert_eq!(rig.holds().last(), Some(&"touched"));
+    // It is no hold for ever.
+    rig.run(seconds(30));
+    assert_eq!(rig.acts.len(), 1, "{:?}", rig.holds());
+}
+
+#[test]
+fn a_touch_is_remembered_over_a_boot_and_holds_no_longer_for_it() {
+    let mut rig = settled();
+    signal(&mut rig, 15);
+    rig.run(seconds(20));
+    let now = rig.now;
+    let container = rig.containers.get_mut("web").unwrap();
+    (container.life, container.started) = (container.life + 1, now);
+    rig.forget_queue();
+    rig.reboot();
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(400));
+    assert_eq!(rig.acts.len(), 1, "a boot settles for five minutes: {:?}", rig.holds());
+}
+
+fn of_compose(container: &mut Container) {
+    for (key, value) in [("project", "shop"), ("service", "web"), ("container-number", "1")] {
+        container.labels.insert(format!("com.docker.compose.{key}"), value.to_owned());
+    }
+}
+
+#[test]
+fn an_old_container_that_does_not_run_takes_over_from_nobody() {
+    // Its look is answered before, and after, the one that says that the replica was stopped.
+    for after in [0, 2] {
+        let mut rig = Rig::new(policy(vec![probed("web")]));
+        rig.add_with("web-old", |container| {
+            of_compose(container);
+            (container.state, container.exit_code) = (ContainerState::Exited, Some(0));
+            container.finished = Some(container.started + 50);
+        });
+        rig.run(seconds(5));
+        rig.add_with("web", of_compose);
+        rig.run(seconds(SETTLED));
+        assert!(rig.sent.is_empty() && rig.view().replicas.len() == 1, "{:?}", rig.told());
+        let id = rig.containers["web-old"].id.clone();
+        if after == 0 {
+            rig.event(&id, "web-old", EventAction::Updated);
+        }
+        docker_stop(&mut rig);
+        rig.run(seconds(after));
+        if after > 0 {
+            rig.event(&id, "web-old", EventAction::Updated);
+        }
+        left_to_them(&mut rig, 0);
+    }
+}
+
+#[test]
+fn what_stands_still_beside_a_container_that_is_removed_is_looked_at_at_once() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add_with("web", of_compose);
+    rig.run(seconds(SETTLED));
+    rig.add_with("web-new", |container| {
+        of_compose(container);
+        (container.state, container.exit_code) = (ContainerState::Exited, Some(1));
+        container.finished = Some(container.started + 50);
+    });
+    rig.run(seconds(5));
+    docker_stop(&mut rig);
+    rig.remove("web");
+    rig.run(seconds(1));
+    assert_eq!(rig.view().replicas[0].state, "stopped, exit code 1");
 }

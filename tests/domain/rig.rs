@@ -93,6 +93,8 @@ pub struct Rig {
     pub act_outcome: Option<ActOutcome>,
     /// Whether what is told to act ever says that it is done.
     pub acts_are_answered: bool,
+    /// Whether the prober takes any samples.
+    pub samples_are_taken: bool,
     /// How every URL answers.
     pub url: Behaviour,
     pub sink: BTreeMap<SinkName, VecDeque<DeliveryOutcome>>,
@@ -233,6 +235,7 @@ impl Rig {
             inspects_work: true,
             act_outcome: None,
             acts_are_answered: true,
+            samples_are_taken: true,
             url: Behaviour::Fine,
             sink: BTreeMap::new(),
             acts: Vec::new(),
@@ -652,6 +655,9 @@ impl Rig {
             .unwrap();
         let (watch, at) = self.watches.get_mut(&due).unwrap();
         *at += ms(watch.probe.every);
+        if !self.samples_are_taken {
+            return;
+        }
         let watch = watch.clone();
         let behaviour = match &watch.instance {
             None => Some(self.url.clone()),

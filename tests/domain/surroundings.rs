@@ -7,7 +7,7 @@ use defib::domain::{
     message::{MessageKind, Severity},
     name::SinkName,
     observation::{ContainerState, EventAction, LookFailure, Observation},
-    policy::{RestartMode, ServicePolicy, SinkPolicy},
+    policy::{RestartMode, ServicePolicy, SinkPolicy, Threshold},
     record::Decision,
 };
 
@@ -355,4 +355,139 @@ fn failures_are_counted_on_when_the_engine_was_restarted_and_counts_anew() {
     rig.until(|rig| !rig.sent.is_empty());
     assert_eq!(count(&rig), 5);
     assert!(!rig.containers["web"].unhealthy);
+}
+
+/// Restarted, or told of where it never is, when it has failed for a minute.
+fn patient(restart: RestartMode) -> ServicePolicy {
+    let minute = Threshold { failures: None, failing_for: Some(seconds(60)) };
+    ServicePolicy { restart, restart_after: minute, page_after: minute, ..probed("web") }
+}
+
+fn hangs_until_it_is_in_trouble(rig: &mut Rig) {
+    rig.behave("web", Behaviour::Hangs);
+    rig.until(|rig| rig.view().replicas[0].trouble.is_some());
+}
+
+#[test]
+fn time_in_which_nobody_looked_is_no_time_of_failing() {
+    for restart in [RestartMode::Auto, RestartMode::Never] {
+        let mut rig = Rig::new(policy(vec![patient(restart)]));
+        rig.add("web");
+        rig.run(seconds(90));
+        hangs_until_it_is_in_trouble(&mut rig);
+        rig.run(seconds(5));
+        rig.behave("web", Behaviour::Fine);
+        rig.stall(seconds(120));
+        rig.run(seconds(60));
+        assert!(rig.acts.is_empty(), "{restart:?}: {:?}", rig.acts);
+        assert!(rig.sent.is_empty(), "{restart:?}: {:?}", rig.told());
+    }
+}
+
+#[test]
+fn what_fails_on_after_a_stall_is_restarted_after_its_minute_of_being_seen_to() {
+    let mut rig = Rig::new(policy(vec![patient(RestartMode::Auto)]));
+    rig.add("web");
+    rig.run(seconds(90));
+    hangs_until_it_is_in_trouble(&mut rig);
+    let seen_from = rig.now;
+    rig.run(seconds(5));
+    rig.stall(seconds(120));
+    rig.until(|rig| !rig.acts.is_empty());
+    let after = (rig.acts[0].0 - seen_from) / 1000;
+    // It had failed for ten seconds before its third failure.
+    assert!((165..=185).contains(&after), "after {after} s");
+}
+
+#[test]
+fn time_in_which_nobody_looked_is_no_time_of_being_healthy() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.hangs_until_it_is_restarted("web");
+    rig.run(seconds(60));
+    rig.stall(seconds(3600));
+    let over = |rig: &Rig| {
+        rig.decisions.iter().any(|(_, decision)| matches!(decision, Decision::TroubleOver))
+    };
+    rig.run(seconds(60));
+    assert!(!over(&rig) && rig.view().replicas[0].spent.0 == 1);
+    rig.run(seconds(600));
+    assert!(over(&rig));
+}
+
+#[test]
+fn what_stands_still_or_can_not_be_listed_is_told_of_after_time_in_which_somebody_looked() {
+    for engine_works in [true, false] {
+        let mut rig = Rig::new(policy(vec![never("web")]));
+        rig.add("web");
+        rig.run(seconds(90));
+        rig.engine_works = engine_works;
+        rig.by_hand("web", ContainerState::Exited, &[EventAction::Died { exit_code: Some(1) }]);
+        rig.run(seconds(15));
+        rig.engine_works = true;
+        rig.by_hand("web", ContainerState::Running, &[]);
+        rig.stall(seconds(600));
+        rig.run(seconds(120));
+        assert!(rig.told().is_empty(), "the engine works: {engine_works}: {:?}", rig.told());
+    }
+}
+
+#[test]
+fn after_a_stall_nobody_is_judged_before_the_list_has_come_or_is_late() {
+    for answered in [true, false] {
+        let mut rig = Rig::new(policy(vec![probed("web")]));
+        rig.add("web");
+        rig.run(seconds(90));
+        rig.containers.get_mut("web").unwrap().after_restart.push_back(Behaviour::Hangs);
+        rig.hangs_until_it_is_restarted("web");
+        rig.until(|rig| rig.holds().last() == Some(&"backing_off"));
+        // When the wait is over, nothing fresh is known.
+        rig.samples_are_taken = false;
+        rig.stall(seconds(60));
+        if !answered {
+            rig.forget_queue();
+        }
+        assert_eq!(rig.holds().last(), Some(&"backing_off"), "in the step of the stall itself");
+        let from = rig.now;
+        rig.until(|rig| rig.holds().last() == Some(&"evidence_stale"));
+        let after = rig.now - from;
+        assert_eq!(after < 100, answered, "judged after {after} ms");
+        assert!(after < 5_000, "judged after {after} ms");
+    }
+}
+
+#[test]
+fn a_probe_that_says_nothing_more_restarts_nothing() {
+    let mut rig = Rig::new(policy(vec![patient(RestartMode::Auto)]));
+    rig.add("web");
+    rig.run(seconds(90));
+    hangs_until_it_is_in_trouble(&mut rig);
+    rig.samples_are_taken = false;
+    rig.run(seconds(300));
+    assert!(rig.acts.is_empty(), "{:?}", rig.acts);
+    assert_eq!(rig.holds().last(), Some(&"evidence_stale"));
+    rig.samples_are_taken = true;
+    rig.until(|rig| !rig.acts.is_empty());
+}
+
+#[test]
+fn a_message_about_many_replicas_names_some_and_counts_the_rest() {
+    let mut rig = Rig::new(policy(vec![never("web")]));
+    for n in 0..40 {
+        rig.add(&format!("web-{n}"));
+    }
+    rig.run(seconds(90));
+    for n in 0..40 {
+        rig.behave(&format!("web-{n}"), Behaviour::Hangs);
+    }
+    rig.until(|rig| !rig.sent.is_empty());
+    rig.run(seconds(3600));
+    for (_, _, message) in &rig.sent {
+        for lines in [&message.members, &message.done, &message.findings] {
+            assert!(lines.len() <= 24, "{} lines: {lines:?}", lines.len());
+        }
+    }
+    let (_, _, last) = rig.sent.last().unwrap();
+    assert!(last.done.last().unwrap().contains("28 more"), "{:?}", last.done);
 }

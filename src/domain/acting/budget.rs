@@ -40,26 +40,23 @@ impl Spending {
     }
 
     /// The allowance is full again, if it was seen healthy for long enough without a break.
-    pub(crate) fn refill(&mut self, healthy_for: Duration, budget: ServiceBudget) -> bool {
-        let full = self.spent > 0 && healthy_for >= budget.refill_after_healthy;
-        if full {
+    pub(crate) fn refill(&mut self, healthy_for: Duration, budget: ServiceBudget) {
+        if healthy_for >= budget.refill_after_healthy {
             self.spent = 0;
         }
-        full
     }
 
     /// When the next restart may start, and how long the wait is; `None`: now.
     pub(crate) fn next_at(
         &self,
         backoff: Backoff,
-        before: u32,
         boot_id: &BootId,
         now: Moment,
     ) -> Option<(AwakeMs, Duration)> {
-        if before == 0 {
+        if self.spent == 0 {
             return None;
         }
-        let wait = wait_after(backoff, before);
+        let wait = wait_after(backoff, self.spent);
         let last = self.last.as_ref()?.awake_on(boot_id, now);
         let at = last + wait;
         (at > now.awake).then_some((at, wait))

@@ -9,6 +9,7 @@ use super::streak::{Failure, Streak};
 use crate::domain::{
     moment::{EngineMs, Moment, millis},
     observation::{Health, HealthEntry, HealthResult, HealthStatus, Healthcheck, Inspection},
+    stall::leave_out,
 };
 use std::time::Duration;
 
@@ -133,6 +134,15 @@ impl HealthEvidence {
             (Reading::CouldNotRun, None, Some(entry)) => Some((now, entry.output.clone())),
             (_, _, _) => None,
         };
+    }
+
+    /// Nobody looked for so long. How old its results are is on the engine's clock and stays true.
+    pub(crate) fn leave_out(&mut self, stalled: Duration) {
+        self.streak.leave_out(stalled);
+        let could_not_run = self.could_not_run.as_mut().map(|(since, _)| since);
+        for since in self.stale_since.as_mut().into_iter().chain(could_not_run) {
+            leave_out(since, stalled);
+        }
     }
 
     /// How many failures there are in a row. The engine's own count is taken where every result that is known failed; where

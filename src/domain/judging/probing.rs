@@ -2,10 +2,12 @@
 
 use super::streak::{Failure, Streak};
 use crate::domain::{
-    moment::Moment,
+    moment::{AwakeMs, Moment},
     observation::{Phase, ProbeOutcome, Sample},
     policy::ProbePolicy,
+    stall::leave_out,
 };
+use std::time::Duration;
 
 /// What one probe of the current instance showed so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,8 +26,8 @@ pub(crate) struct ProbeEvidence {
 pub(crate) enum Meaning {
     Pass,
     Fail(Failure),
-    /// No evidence against the target (S5).
-    Silence(String),
+    /// It says nothing of the target, and why (S5).
+    NoEvidence(String),
 }
 
 impl ProbeEvidence {
@@ -56,12 +58,28 @@ impl ProbeEvidence {
                 }
                 false
             }
-            Meaning::Silence(why) => {
+            Meaning::NoEvidence(why) => {
                 let since = self.could_not_look.take().map_or(now, |(since, _)| since);
                 self.could_not_look = Some((since, why));
                 false
             }
         }
+    }
+}
+
+impl ProbeEvidence {
+    /// Nobody looked for so long. How old the last evidence is stays true.
+    pub(crate) fn leave_out(&mut self, stalled: Duration) {
+        self.streak.leave_out(stalled);
+        if let Some((since, _)) = &mut self.could_not_look {
+            leave_out(since, stalled);
+        }
+    }
+
+    /// Whether its last evidence is of now: there was one within two intervals, and the time that a sample may take.
+    pub(crate) fn is_fresh(&self, probe: &ProbePolicy, now: AwakeMs) -> bool {
+        let patience = probe.every.saturating_mul(2) + probe.timeout;
+        self.last_evidence.is_some_and(|at| now.since(at.awake) <= patience)
     }
 }
 
@@ -75,7 +93,7 @@ pub(crate) fn meaning(sample: &Sample, probe: &ProbePolicy) -> Meaning {
     match &sample.outcome {
         ProbeOutcome::Ok { .. } => Meaning::Pass,
         ProbeOutcome::Timeout(Phase::Dns) => {
-            Meaning::Silence(format!("probe `{name}`: the name was not resolved in time"))
+            Meaning::NoEvidence(format!("probe `{name}`: the name was not resolved in time"))
         }
         ProbeOutcome::Timeout(phase) => fail(
             format!(
@@ -105,10 +123,10 @@ pub(crate) fn meaning(sample: &Sample, probe: &ProbePolicy) -> Meaning {
         }
         ProbeOutcome::Redirect(what) => fail(format!("is sent elsewhere: {what}"), false),
         ProbeOutcome::Dns(why) | ProbeOutcome::Local(why) | ProbeOutcome::Infra(why) => {
-            Meaning::Silence(format!("probe `{name}` could not run: {why}"))
+            Meaning::NoEvidence(format!("probe `{name}` could not run: {why}"))
         }
         ProbeOutcome::Gone => {
-            Meaning::Silence(format!("probe `{name}`: the instance ended meanwhile"))
+            Meaning::NoEvidence(format!("probe `{name}`: the instance ended meanwhile"))
         }
     }
 }

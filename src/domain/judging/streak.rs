@@ -1,10 +1,11 @@
 //! Consecutive failures of one evidence of one instance.
 //!
-//! What could not be observed is silence: it neither extends nor breaks a streak (S5). A new instance begins with an empty
+//! What could not be observed is no evidence: it neither extends nor breaks a streak (S5). A new instance begins with an empty
 //! one (S6).
 
-use crate::domain::moment::Moment;
+use crate::domain::{moment::Moment, stall::leave_out};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// One evidence of one instance, as far as it was counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +49,13 @@ impl Streak {
         self.passes = 0;
         self.shows = failure.shows;
         self.curable = failure.curable;
+    }
+
+    /// Nobody looked for so long.
+    pub(crate) fn leave_out(&mut self, stalled: Duration) {
+        if let Some(since) = &mut self.since {
+            leave_out(since, stalled);
+        }
     }
 
     /// One more pass; well again from `rise` on.

@@ -92,7 +92,7 @@ impl Domain {
             EventAction::Created => ("create", false),
             EventAction::Died { .. } => {
                 // A signal that it did not die of is no stop: what ends it later is something else.
-                if let (Some(touch), true) = (&mut replica.touched, is_it) {
+                if let (Some(touch), true) = (&mut replica.kept.touched, is_it) {
                     touch.is_ending = false;
                 }
                 return;
@@ -102,7 +102,7 @@ impl Domain {
             }
         };
         let is_ending = is_it && matches!(event.action, EventAction::Killed { .. });
-        replica.touched = Some(Touch { at: now, what: word, is_ending });
+        replica.kept.touched = Some(Touch { at, what: word.to_owned(), is_ending });
         // Of a container that the replica no longer is, the end is only a touch.
         if by_hand && is_it && replica.kept.stopped_by_hand.is_none() {
             replica.kept.stopped_by_hand = Some(at);

@@ -203,10 +203,22 @@ impl Domain {
                 if ours {
                     self.attempt_input(&name, Input::Gone);
                 }
+                self.look_at_the_others(&name);
             } else if let Some(replica) = self.replicas.get_mut(&name) {
                 replica.doubles.remove(container);
             }
             self.agenda.touch(Owner::Replica(name));
+        }
+    }
+
+    /// What a replica was is gone: another container that carries its labels, and stood back for it, may be it now.
+    fn look_at_the_others(&mut self, name: &ReplicaName) {
+        let others = self
+            .containers
+            .iter()
+            .filter(|(_, holder)| matches!(holder, Holder::Replica(held) if held == name));
+        for (container, _) in others {
+            self.looking.want(container);
         }
     }
 
@@ -272,7 +284,8 @@ impl Domain {
 
 impl Replica {
     /// Whether this container is the one that the replica is now. While a deploy re-creates it there may be two: the one
-    /// that runs is it, and of two that run the younger. The other one is a double, which must not go unsaid for long.
+    /// that runs is it, and of two that run, or stand still, the younger. What does not run takes over from nothing that was
+    /// not looked at yet: that may run. The other one of two that run is a double, which must not go unsaid for long.
     fn takes(
         &mut self,
         container: &ContainerId,
@@ -280,22 +293,20 @@ impl Replica {
         double_since: Moment,
     ) -> bool {
         let same = self.kept.container.as_ref().is_none_or(|known| known == container);
-        let old_is_over = match &self.lifecycle {
-            Lifecycle::Gone
-            | Lifecycle::Unseen
-            | Lifecycle::Stopped(_)
-            | Lifecycle::Created
-            | Lifecycle::Odd(_) => true,
-            Lifecycle::Running { .. }
-            | Lifecycle::Paused { .. }
-            | Lifecycle::Restarting
-            | Lifecycle::Remote => false,
-        };
         let younger = match (&self.inspection, inspection.started) {
             (Some(known), Some(started)) => known.started.is_none_or(|before| before < started),
             (None, _) | (Some(_), None) => false,
         };
         let runs = inspection.state == ContainerState::Running;
+        let old_is_over = match &self.lifecycle {
+            Lifecycle::Gone => true,
+            Lifecycle::Unseen => runs,
+            Lifecycle::Stopped(_) | Lifecycle::Created | Lifecycle::Odd(_) => runs || younger,
+            Lifecycle::Running { .. }
+            | Lifecycle::Paused { .. }
+            | Lifecycle::Restarting
+            | Lifecycle::Remote => false,
+        };
         let takes = same || old_is_over || (runs && younger);
         if !takes {
             if runs {
@@ -352,7 +363,7 @@ impl Replica {
                 self.evidence = Evidence::default();
                 self.fresh_after = inspection.started;
                 self.forget_stop_by_hand();
-                if let Some(touch) = &mut self.touched {
+                if let Some(touch) = &mut self.kept.touched {
                     touch.is_ending = false;
                 }
                 self.kept.own_stop = None;

@@ -75,9 +75,9 @@ impl Domain {
                 self.answered(&sink, message, attempt, outcome);
             }
             Observation::HostResumed(_) => {
-                // What was asked before is outdated; the list comes first, then anybody is judged.
-                self.looking.want_list(self.now.awake);
-                self.agenda.touch(Owner::Looking);
+                // What was asked before is outdated. What came meanwhile is taken in, and the list comes, before anybody's
+                // deadline counts.
+                self.list_first();
             }
             Observation::ClockStepped(_) => {}
             Observation::MemoryLost(why) => self.memory_lost(&why),

@@ -12,7 +12,7 @@ use crate::domain::{
     effect::Effect,
     judging::{trouble::Trouble, verdict::Verdict},
     moment::AwakeMs,
-    name::{AttemptId, Instance, ReplicaName},
+    name::{AttemptId, ReplicaName},
     record::Decision,
     watching::replica::Replica,
 };
@@ -81,12 +81,9 @@ impl Domain {
     }
 
     fn begin_attempt(&mut self, replica: &mut Replica) {
-        let Some(inspection) = &replica.inspection else {
+        let (Some(inspection), Some(instance)) = (&replica.inspection, replica.instance_seen())
+        else {
             return;
-        };
-        let instance = Instance {
-            container: inspection.id.clone(),
-            started_at: inspection.started_at.clone(),
         };
         let limits = Limits {
             stop_timeout: inspection.stop_timeout,

@@ -68,17 +68,6 @@ impl Domain {
         }
     }
 
-    /// We did not run for so long: nothing that an attempt waits for could be seen meanwhile.
-    pub(in crate::domain) fn excuse_attempts(&mut self, stalled: Duration) {
-        for name in self.attempts.values() {
-            if let Some(attempt) =
-                self.replicas.get_mut(name).and_then(|replica| replica.kept.attempt.as_mut())
-            {
-                attempt.excuse(stalled);
-            }
-        }
-    }
-
     /// Something came for the attempt of a replica.
     pub(in crate::domain) fn attempt_input(&mut self, name: &ReplicaName, input: Input<'_>) {
         if let Some(mut replica) = self.replicas.remove(name) {

@@ -40,7 +40,7 @@ impl Domain {
         replica.healthy_since = match (verdict, replica.healthy_since) {
             (Verdict::Healthy, None) => Some(now),
             (Verdict::Healthy, since) => since,
-            // Silence is no break: what could not be looked at was not seen to fail.
+            // No evidence is no break: what could not be looked at was not seen to fail.
             (Verdict::Unknown, since) if replica.lifecycle.running().is_some() || is_url => since,
             (
                 Verdict::Unknown
@@ -103,8 +103,8 @@ impl Domain {
             .and_then(|_| self.looking.blind())
             .map(|(since, _)| since.awake);
         let by_look = replica.could_not_look.as_ref().map(|(since, _)| since.awake);
-        let by_silence = (replica.verdict == Verdict::Unknown).then_some(now);
-        let blind = [by_engine, by_look, by_silence].into_iter().flatten().min();
+        let without_evidence = (replica.verdict == Verdict::Unknown).then_some(now);
+        let blind = [by_engine, by_look, without_evidence].into_iter().flatten().min();
         match (blind, replica.blind_since) {
             (Some(since), None) => replica.blind_since = Some(since),
             (None, Some(since)) => {

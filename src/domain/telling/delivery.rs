@@ -28,8 +28,8 @@ const FIRST_RETRY: Duration = Duration::from_secs(1);
 /// Never wait longer than this between two attempts.
 const MAX_RETRY: Duration = Duration::from_secs(5 * 60);
 
-/// A sink may ask to be left alone for at most so long.
-const MAX_PAUSE: Duration = Duration::from_secs(3600);
+/// A sink may ask to be left alone for at most so long. A wrong clock at the far end must not silence pages for a day.
+pub const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 
 /// Where it asks to be left alone and does not say for how long.
 const DEFAULT_PAUSE: Duration = Duration::from_secs(30);
@@ -232,7 +232,8 @@ impl Sink {
             DeliveryOutcome::Paused { wait, reason } => {
                 // Being asked to wait costs no attempt.
                 outgoing.attempts = outgoing.attempts.saturating_sub(1);
-                self.paused_until = Some(now.awake + wait.unwrap_or(DEFAULT_PAUSE).min(MAX_PAUSE));
+                self.paused_until =
+                    Some(now.awake + wait.unwrap_or(DEFAULT_PAUSE).min(LONGEST_PAUSE));
                 self.failing = fails(Cause::Pauses, reason);
             }
             DeliveryOutcome::Rejected(_) if !outgoing.minimal => {

@@ -11,6 +11,7 @@ use crate::domain::{
     name::{ContainerId, LookId},
     observation::LookFailure,
     policy,
+    stall::leave_out,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -95,6 +96,20 @@ impl Looking {
         self.list.due = now;
         // What is under way may have been asked for before it.
         self.list.again = self.list.under_way;
+    }
+
+    /// Whether a full list that was wanted is still to come.
+    pub(crate) fn list_is_to_come(&self, now: AwakeMs) -> bool {
+        self.list.under_way || self.list.due <= now
+    }
+
+    /// Nobody looked for so long: whether there was a list meanwhile nobody knows.
+    pub(crate) fn leave_out(&mut self, stalled: Duration) {
+        for poll in [&mut self.list, &mut self.unhealthy] {
+            if let Some((since, ..)) = &mut poll.failing {
+                leave_out(since, stalled);
+            }
+        }
     }
 
     /// This container is to be looked at as soon as there is room.

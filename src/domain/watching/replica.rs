@@ -51,6 +51,9 @@ pub struct ReplicaRecord {
     pub stopped_life: Option<Instance>,
     /// Since when it has not been running.
     pub absent_since: Option<Moment>,
+    /// Somebody else's last touch: a stop of theirs may go on for longer than a restart of ours takes.
+    #[serde(default)]
+    pub touched: Option<Touch>,
 }
 
 impl ReplicaRecord {
@@ -107,21 +110,19 @@ pub(crate) struct Replica {
     pub(crate) rivals_since: Option<Moment>,
     /// Other running containers that carry its labels, and are not watched.
     pub(crate) doubles: BTreeMap<ContainerId, Double>,
-    /// Somebody else's last touch.
-    pub(crate) touched: Option<Touch>,
     /// What the prober was last told.
     pub(crate) watched: Option<Watched>,
 }
 
 /// What somebody else did to a replica.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Touch {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Touch {
     /// When.
-    pub(crate) at: AwakeMs,
+    pub at: Moment,
     /// The engine's word for it.
-    pub(crate) what: &'static str,
+    pub what: String,
     /// Its process was told to end, and this life has not ended since.
-    pub(crate) is_ending: bool,
+    pub is_ending: bool,
 }
 
 /// A container that runs beside a replica and is the same by its labels.
@@ -165,6 +166,7 @@ impl Replica {
             stopped_by_hand: None,
             stopped_life: None,
             absent_since: None,
+            touched: None,
         };
         Self::restored(kept, policy, listed, now)
     }
@@ -199,7 +201,6 @@ impl Replica {
             rivals: Vec::new(),
             rivals_since: None,
             doubles: BTreeMap::new(),
-            touched: None,
             watched: None,
         }
     }

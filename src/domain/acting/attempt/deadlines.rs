@@ -45,11 +45,6 @@ impl Attempt {
         }
     }
 
-    /// It did not run, or could not look, for so long: what it waits for gets that time back.
-    pub(crate) fn excuse(&mut self, stalled: Duration) {
-        self.phase_since.awake = self.phase_since.awake + stalled;
-    }
-
     /// When the phase is over at the latest.
     pub(crate) fn deadline(&self) -> AwakeMs {
         let within = match &self.phase {

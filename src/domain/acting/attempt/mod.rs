@@ -197,7 +197,8 @@ pub enum Ending {
     NotCured(String),
     /// Nothing was done, and nothing was spent.
     Abandoned(Hold),
-    /// A restart of ours came between the intent and the act: nothing was done, as far as can be seen. It stays spent.
+    /// The call did not reach the engine, or a restart of ours came between the intent and the act: no stop was seen to be
+    /// sent, and the same life goes on. Nothing was done, as far as can be seen. It stays spent.
     Interrupted,
     /// Nothing was done: the engine refuses (403).
     Refused(String),

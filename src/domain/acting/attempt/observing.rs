@@ -5,11 +5,14 @@ use super::{
     instance_of, is_unanswered, word, words,
 };
 use crate::domain::{
-    moment::Moment,
+    moment::{Moment, Spoken},
     name::Seq,
     observation::{ActOutcome, ContainerState, Inspection},
 };
 use std::time::Duration;
+
+/// A life that is shorter has ended at once: it came to no more than its start.
+const AT_ONCE: Duration = Duration::from_secs(3);
 
 impl Attempt {
     /// It was looked at after a rung.
@@ -30,33 +33,39 @@ impl Attempt {
                 self.enter(Phase::Verifying { instance: seen, within: verify_within }, now);
                 vec![Output::Record]
             }
-            // By now a stop that arrived would have ended it.
+            // By now a stop that arrived would have been sent, and have ended it.
             ContainerState::Running
-                if final_look && !has_arrived(report) && self.outcomes.is_empty() =>
+                if final_look
+                    && !has_arrived(report)
+                    && self.stop_sent.is_none()
+                    && self.outcomes.is_empty() =>
             {
                 self.end(Ending::Interrupted)
             }
             ContainerState::Running if final_look => match (rung, self.may_kill, self.resumed) {
-                (Rung::Restart, _, Some(_)) => self.end(Ending::Interrupted),
+                (Rung::Restart, _, Some(_)) if self.stop_sent.is_none() => {
+                    self.end(Ending::Interrupted)
+                }
                 // The engine says that it did it, and it did not: what is wrong there no kill makes right.
-                (Rung::Restart, _, None) if *report == Report::Answered(ActOutcome::Done) => self
-                    .end(Ending::NotCured(
+                (Rung::Restart, ..) if *report == Report::Answered(ActOutcome::Done) => {
+                    self.end(Ending::NotCured(
                         "the engine says that it is done, and the same life goes on".to_owned(),
-                    )),
-                (Rung::Restart, _, None) if self.stop_sent.is_none() => {
+                    ))
+                }
+                (Rung::Restart, ..) if self.stop_sent.is_none() => {
                     self.end(Ending::NotCured(format!(
                         "the engine was not seen to stop it ({}), so it is not killed",
                         words(report)
                     )))
                 }
-                (Rung::Restart, true, None) => {
+                (Rung::Restart, true, _) => {
                     self.outcomes
                         .push(format!("restart: the stop did not end it ({})", words(report)));
                     self.renew_intent(inspection);
                     self.enter(Phase::Intent { rung: Rung::Kill, seq }, now);
                     vec![Output::Record]
                 }
-                (Rung::Restart, false, None) => self.end(Ending::NotCured(format!(
+                (Rung::Restart, false, _) => self.end(Ending::NotCured(format!(
                     "the stop did not end it ({}); it is not killed",
                     words(report)
                 ))),
@@ -99,6 +108,12 @@ impl Attempt {
                     )))
                 }
             }
+            // It was started, and that life has ended: nobody's stop of the one that was judged.
+            ContainerState::Exited | ContainerState::Dead
+                if inspection.started_at != self.instance.started_at =>
+            {
+                self.end(Ending::NotCured(how_it_ended(inspection)))
+            }
             ContainerState::Exited | ContainerState::Created | ContainerState::Dead => {
                 self.end(Ending::NotOurs("stopped; can't prove that defib did it".to_owned()))
             }
@@ -116,6 +131,19 @@ impl Attempt {
             }
         }
     }
+}
+
+/// How the life after the one that was judged ended.
+fn how_it_ended(inspection: &Inspection) -> String {
+    let ran_for = inspection
+        .started
+        .zip(inspection.finished)
+        .map(|(started, finished)| finished.since(started))
+        .filter(|span| *span >= AT_ONCE);
+    let after =
+        ran_for.map_or("at once".to_owned(), |span| format!("after {}", Spoken::rounded(span)));
+    let code = inspection.exit_code.map_or(String::new(), |code| format!(", exit code {code}"));
+    format!("the new life ended {after}{code}")
 }
 
 /// Whether it is known, or has to be taken, that a call reached the engine.

@@ -9,6 +9,6 @@ pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
     }
     let spending = &scene.replica.kept.spending;
     let backoff = scene.replica.policy.backoff;
-    let (until, wait) = spending.next_at(backoff, spending.spent, scene.boot_id, scene.now)?;
+    let (until, wait) = spending.next_at(backoff, scene.boot_id, scene.now)?;
     Shut::until(Hold::BackingOff { wait_ms: millis(wait) }, until)
 }

@@ -1,5 +1,6 @@
 //! Only fresh evidence that a restart can cure may restart: Docker's `unhealthy`, and timeout, refused, reset or 5xx of a
-//! probe that has passed at least once (S5, S11).
+//! probe that has passed at least once (S5, S11). Of a healthcheck the look right before acting says how fresh it is; of a
+//! probe it is the age of its last sample, against twice its interval and its timeout.
 
 use super::{Scene, Shut};
 use crate::domain::{
@@ -69,6 +70,8 @@ pub(crate) fn best(replica: &Replica, now: AwakeMs) -> Case {
             bad.get_or_insert(Hold::NotCurable);
         } else if seen.could_not_look.is_some() {
             bad.get_or_insert(Hold::CouldNotLook);
+        } else if !seen.is_fresh(probe, now) {
+            bad.get_or_insert(Hold::EvidenceStale);
         } else if reached(&seen.streak, policy.restart_after, now) {
             return Case::Good;
         } else {

@@ -12,13 +12,9 @@ pub(crate) const TOUCH_HOLDS_FOR: Duration = Duration::from_secs(60);
 pub(crate) const ENDING_HOLDS_FOR: Duration = Duration::from_secs(600);
 
 pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
-    let Touch { at, what, is_ending } = scene.replica.touched.as_ref()?;
+    let Touch { at, what, is_ending } = scene.replica.kept.touched.as_ref()?;
     let stop = scene.replica.stop_takes();
     let span = if *is_ending { ENDING_HOLDS_FOR.max(stop) } else { TOUCH_HOLDS_FOR };
-    let until = *at + span;
-    if until > scene.now.awake {
-        Shut::until(Hold::Touched((*what).to_owned()), until)
-    } else {
-        None
-    }
+    let until = at.awake + span;
+    if until > scene.now.awake { Shut::until(Hold::Touched(what.clone()), until) } else { None }
 }

@@ -21,6 +21,9 @@ use std::time::Duration;
 /// A message names at most so many members; the rest is counted.
 const MOST_MEMBERS: usize = 12;
 
+/// What was done and what was found is said in full up to so many lines: three replicas, with all that is kept of each.
+const MOST_LINES_TOLD: usize = 24;
+
 /// `is_to_come`: whether a replica is restarted once it has failed for long enough.
 pub(crate) fn unhealthy(
     policy: &ServicePolicy,
@@ -47,35 +50,37 @@ pub(crate) fn unhealthy(
             Some(State::Failing) | None => format!("{name} is unhealthy ({failures} failures)"),
         }
     };
-    let mut done: Vec<String> = Vec::new();
-    let mut findings = Vec::new();
+    let mut done: Vec<Vec<String>> = Vec::new();
+    let mut findings: Vec<Vec<String>> = Vec::new();
     let several = members.len() > 1;
     for replica in members {
         let prefix = if several { format!("{}: ", replica.kept.name) } else { String::new() };
         let Some(trouble) = &replica.kept.trouble else {
             continue;
         };
-        done.extend(trouble.done.iter().map(|line| format!("{prefix}{line}")));
+        let mut lines: Vec<String> =
+            trouble.done.iter().map(|line| format!("{prefix}{line}")).collect();
         if let Some(attempt) = &replica.kept.attempt {
-            done.push(format!("{prefix}{}", attempt_line(replica, attempt)));
+            lines.push(format!("{prefix}{}", attempt_line(replica, attempt)));
         } else if let Some(hold) =
             replica.hold.as_ref().filter(|_| replica.verdict == Verdict::Unhealthy)
         {
             let when = if passes(hold) { "yet" } else { "now" };
-            done.push(format!("{prefix}not restarted {when}: {hold}"));
+            lines.push(format!("{prefix}not restarted {when}: {hold}"));
         } else if is_to_come(replica) {
-            done.push(format!(
+            lines.push(format!(
                 "{prefix}not restarted yet: that is due after {}",
                 policy.restart_after
             ));
         }
-        findings.extend(trouble.findings.iter().map(|line| format!("{prefix}{line}")));
+        done.push(lines);
+        findings.push(trouble.findings.iter().map(|line| format!("{prefix}{line}")).collect());
     }
     Content {
         headline: what,
         members: lines(members, |replica| member_line(replica, now)),
-        done,
-        findings,
+        done: of_all(done, <[String]>::last),
+        findings: of_all(findings, <[String]>::first),
         next_steps: if recovered { Vec::new() } else { next_steps(members) },
         runbook: policy.runbook.clone(),
         note: policy.note.clone(),
@@ -159,8 +164,12 @@ fn member_line(replica: &Replica, now: Moment) -> String {
     let failures = trouble.failures();
     // What was met so has failed for longer than that, nobody knows for how long.
     let span = |word: &str, since: Moment| {
-        let span = whole_seconds(now.awake.since(since.awake));
-        if span.as_secs() == 0 { String::new() } else { format!(", {word} {}", Spoken(span)) }
+        let span = now.awake.since(since.awake);
+        if span.as_secs() == 0 {
+            String::new()
+        } else {
+            format!(", {word} {}", Spoken::rounded(span))
+        }
     };
     let has_relapsed = trouble.onset.awake > trouble.since.awake;
     match replica.verdict {
@@ -326,9 +335,15 @@ pub(crate) fn never_passed(policy: &ServicePolicy, lines: Vec<String>) -> Conten
 pub(crate) fn chronic(name: &ServiceName, members: &[&Replica]) -> Content {
     let count = members.first().map_or(0, |replica| replica.kept.spending.recent.len());
     Content {
-        headline: format!("{name}: restarted {count} times within a day; restarts are no cure"),
+        headline: format!(
+            "{name}: restarted at least {count} times within a day; restarts are no cure"
+        ),
         members: lines(members, |replica| {
-            format!("{}: {} restarts", replica.kept.name, replica.kept.spending.recent.len())
+            format!(
+                "{}: at least {} restarts",
+                replica.kept.name,
+                replica.kept.spending.recent.len()
+            )
         }),
         ..Content::default()
     }
@@ -401,7 +416,7 @@ impl Replica {
         let steps = steps_of(attempt);
         let line = match ending {
             Ending::Verified { after_ms } => {
-                let after = Spoken(whole_seconds(Duration::from_millis(*after_ms)));
+                let after = Spoken::rounded(Duration::from_millis(*after_ms));
                 format!("{number}: healthy again {after} after it was begun{steps}")
             }
             Ending::NotCured(why) => format!("{number}: did not help: {why}{steps}"),
@@ -431,6 +446,14 @@ fn lines(members: &[&Replica], line: impl Fn(&Replica) -> String) -> Vec<String>
     bounded(members.iter().map(|replica| line(replica)).collect())
 }
 
+/// The lines of all members; where these are too many, of each the one that says most, before any member is left out.
+fn of_all(of_members: Vec<Vec<String>>, one: fn(&[String]) -> Option<&String>) -> Vec<String> {
+    if of_members.iter().map(Vec::len).sum::<usize>() <= MOST_LINES_TOLD {
+        return of_members.into_iter().flatten().collect();
+    }
+    bounded(of_members.iter().filter_map(|lines| one(lines)).cloned().collect())
+}
+
 fn bounded(mut lines: Vec<String>) -> Vec<String> {
     let more = lines.len().saturating_sub(MOST_MEMBERS);
     if more > 0 {
@@ -438,8 +461,4 @@ fn bounded(mut lines: Vec<String>) -> Vec<String> {
         lines.push(format!("… and {more} more"));
     }
     lines
-}
-
-fn whole_seconds(span: Duration) -> Duration {
-    if span < Duration::from_secs(1) { span } else { Duration::from_secs(span.as_secs()) }
 }
