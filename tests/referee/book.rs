@@ -322,3 +322,10 @@ pub fn message(service: &str, kind: MessageKind, severity: Severity, id: u64) ->
         note: None,
     }
 }
+
+/// The same message about another matter of that service.
+pub fn about(kind: IncidentKind, message: Message) -> Message {
+    let service = message.service.as_ref().map_or("host", |name| name.as_str());
+    let key = format!("fleet/host/{service}/{}", kind.word());
+    Message { incident_kind: kind, key, ..message }
+}

@@ -14,6 +14,7 @@ mod referee;
 
 mod absence;
 mod book;
+mod causes;
 mod ending;
 mod operator;
 mod safety;

@@ -9,6 +9,7 @@
 mod absence;
 mod answered;
 mod brake;
+mod causes;
 mod cure;
 mod delivery;
 mod ending;
@@ -48,11 +49,12 @@ impl fmt::Display for Violation {
 /// Every rule that did not hold in this run, in the order of time.
 pub fn judge(account: &Account) -> Vec<Violation> {
     let story = Story::of(account);
-    let rules: [fn(&Story<'_>) -> Vec<Violation>; 15] = [
+    let rules: [fn(&Story<'_>) -> Vec<Violation>; 16] = [
         touching::judge,
         spending::judge,
         proof::judge,
         permission::judge,
+        causes::judge,
         brake::judge,
         delivery::judge,
         sinks::judge,
