@@ -13,6 +13,7 @@ mod account;
 mod referee;
 
 mod absence;
+mod again;
 mod book;
 mod causes;
 mod ending;

@@ -7,6 +7,7 @@
 //! away; a toothless rule would teach us nothing, which is what the mutants under `tests/mutants` are for.
 
 mod absence;
+mod again;
 mod answered;
 mod brake;
 mod causes;
@@ -49,7 +50,7 @@ impl fmt::Display for Violation {
 /// Every rule that did not hold in this run, in the order of time.
 pub fn judge(account: &Account) -> Vec<Violation> {
     let story = Story::of(account);
-    let rules: [fn(&Story<'_>) -> Vec<Violation>; 16] = [
+    let rules: [fn(&Story<'_>) -> Vec<Violation>; 17] = [
         touching::judge,
         spending::judge,
         proof::judge,
@@ -60,6 +61,7 @@ pub fn judge(account: &Account) -> Vec<Violation> {
         sinks::judge,
         hearing::judge,
         ending::judge,
+        again::judge,
         answered::judge,
         absence::judge,
         pace::judge,
