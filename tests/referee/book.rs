@@ -199,8 +199,8 @@ impl Book {
     /// A restart as it should be: looked at and recorded right before, stopped and started within 100 ms; well afterwards
     /// or not.
     pub fn restart(&mut self, at: Ms, container: &str, cures: bool) {
-        self.commit(at - 500);
         self.seen(at - 100, container, ContainerState::Running);
+        self.commit(at - 50);
         self.bare_restart(at, container);
         let after = if cures { Condition::Well } else { Condition::Failing };
         self.at(at, Fact::Stopping { container: container.to_owned(), by: Who::Defib });
@@ -321,4 +321,11 @@ pub fn message(service: &str, kind: MessageKind, severity: Severity, id: u64) ->
         runbook: None,
         note: None,
     }
+}
+
+/// The same message about another matter of that service.
+pub fn about(kind: IncidentKind, message: Message) -> Message {
+    let service = message.service.as_ref().map_or("host", |name| name.as_str());
+    let key = format!("fleet/host/{service}/{}", kind.word());
+    Message { incident_kind: kind, key, ..message }
 }

@@ -13,7 +13,9 @@ mod account;
 mod referee;
 
 mod absence;
+mod again;
 mod book;
+mod causes;
 mod ending;
 mod operator;
 mod safety;

@@ -64,8 +64,8 @@ fn s2_restarting_without_a_look_right_before_is_seen() {
 fn s2_restarting_what_was_seen_paused_is_seen() {
     let mut book = hangs(MINUTE);
     book.samples(61 * SECOND, 76 * SECOND, "web", &timeout());
-    book.commit(74 * SECOND);
     book.seen(74_900, "web", ContainerState::Paused);
+    book.commit(74_950);
     book.bare_restart(75 * SECOND, "web");
     assert_eq!(book.broken(76 * SECOND), vec!["S2"]);
 }
@@ -74,8 +74,8 @@ fn s2_restarting_what_was_seen_paused_is_seen() {
 fn s2_an_event_that_was_not_heeded_is_seen() {
     let mut book = hangs(MINUTE);
     book.samples(61 * SECOND, 76 * SECOND, "web", &timeout());
-    book.commit(74 * SECOND);
     book.seen(75 * SECOND, "web", ContainerState::Running);
+    book.commit(75_100);
     let action = EventAction::Paused;
     book.at(75_500, Fact::EventTold { container: "web".to_owned(), action });
     book.bare_restart(79 * SECOND, "web");
@@ -86,8 +86,8 @@ fn s2_an_event_that_was_not_heeded_is_seen() {
 fn s2_what_changed_between_the_look_and_the_act_is_no_harm() {
     let mut book = hangs(MINUTE);
     book.samples(61 * SECOND, 76 * SECOND, "web", &timeout());
-    book.commit(74 * SECOND);
     book.seen(74_900, "web", ContainerState::Running);
+    book.commit(74_950);
     book.at(74_950, Fact::Paused { container: "web".to_owned() });
     book.bare_restart(75 * SECOND, "web");
     assert_eq!(book.broken(76 * SECOND), Vec::<&str>::new());
@@ -97,8 +97,8 @@ fn s2_what_changed_between_the_look_and_the_act_is_no_harm() {
 fn s3_two_calls_at_once_for_one_replica_are_seen() {
     let mut book = hangs(MINUTE);
     book.samples(61 * SECOND, 76 * SECOND, "web", &timeout());
-    book.commit(74 * SECOND);
     book.seen(74_900, "web", ContainerState::Running);
+    book.commit(74_950);
     let stop_timeout = std::time::Duration::from_secs(10);
     book.call(75 * SECOND, "web", Primitive::Restart { stop_timeout }, None);
     book.call(76 * SECOND, "web", Primitive::Kill, None);
@@ -109,8 +109,8 @@ fn s3_two_calls_at_once_for_one_replica_are_seen() {
 fn killed(was_told_to_stop: bool) -> Vec<&'static str> {
     let mut book = hangs(MINUTE);
     book.samples(61 * SECOND, 108 * SECOND, "web", &timeout());
-    book.commit(74 * SECOND);
     book.seen(74_900, "web", ContainerState::Running);
+    book.commit(74_950);
     let stop_timeout = std::time::Duration::from_secs(10);
     book.call(75 * SECOND, "web", Primitive::Restart { stop_timeout }, None);
     if was_told_to_stop {
@@ -229,6 +229,26 @@ fn s4_a_restart_that_was_not_recorded_is_seen() {
     book.seen(74_900, "web", ContainerState::Running);
     book.bare_restart(75 * SECOND, "web");
     assert_eq!(book.broken(76 * SECOND), vec!["S4"]);
+}
+
+/// What was recorded when, and whether that was for the restart at 75 s, of what was looked at at 74.9 s.
+fn recorded(submitted: u64, covers: u64, committed: u64) -> Vec<&'static str> {
+    let mut book = hangs(MINUTE);
+    book.samples(61 * SECOND, 76 * SECOND, "web", &timeout());
+    book.at(submitted, Fact::Submitted { seq: 7, records: 2 });
+    book.seen(74_900, "web", ContainerState::Running);
+    book.at(committed, Fact::Committed { seq: covers });
+    book.bare_restart(75 * SECOND, "web");
+    book.broken(76 * SECOND)
+}
+
+#[test]
+fn s4_only_what_was_handed_over_after_the_look_records_the_restart() {
+    assert_eq!(recorded(74_910, 7, 74_950), Vec::<&str>::new());
+    assert_eq!(recorded(74_910, 9, 74_950), Vec::<&str>::new(), "a group is safe together");
+    assert_eq!(recorded(74_890, 7, 74_950), vec!["S4"], "the trouble's own record");
+    assert_eq!(recorded(74_910, 6, 74_950), vec!["S4"], "the batch before it");
+    assert_eq!(recorded(74_910, 7, 75_020), vec!["S4"], "too late");
 }
 
 #[test]

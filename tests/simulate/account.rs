@@ -244,6 +244,10 @@ pub struct ServiceRule {
     pub max_acting: usize,
     /// Replicas that must stay healthy while one is restarted.
     pub min_healthy: usize,
+    /// Which services it needs, by name; never in a circle (S9).
+    pub depends_on: Vec<String>,
+    /// Another service of the config that matches its containers too: whose they are nobody can say.
+    pub rival: Option<String>,
     /// Whether it holds data (S12).
     pub stateful: bool,
     /// Removed by the engine as soon as it stops.

@@ -4,7 +4,7 @@
 //! still being held back from it. The store is no excuse: messages fail open.
 
 use super::{
-    Violation,
+    Violation, causes,
     evidence::{Reading, Says, says},
     story::{Container, Lived, Send, Span, Story},
     told::{Standing, asked_at, brake_is_open, names},
@@ -165,6 +165,7 @@ fn owed(story: &Story<'_>, service: &ServiceRule, trouble: Span, found: &mut Vec
                 || !story.sink_fine(sink, span)
                 || (paging && !service.pages)
                 || !(paging || takes_first_word(story, service, sink))
+                || causes::stands_for(story, service, sink, by, paging)
             {
                 continue;
             }

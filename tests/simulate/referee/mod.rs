@@ -7,8 +7,10 @@
 //! away; a toothless rule would teach us nothing, which is what the mutants under `tests/mutants` are for.
 
 mod absence;
+mod again;
 mod answered;
 mod brake;
+mod causes;
 mod cure;
 mod delivery;
 mod ending;
@@ -48,16 +50,18 @@ impl fmt::Display for Violation {
 /// Every rule that did not hold in this run, in the order of time.
 pub fn judge(account: &Account) -> Vec<Violation> {
     let story = Story::of(account);
-    let rules: [fn(&Story<'_>) -> Vec<Violation>; 15] = [
+    let rules: [fn(&Story<'_>) -> Vec<Violation>; 17] = [
         touching::judge,
         spending::judge,
         proof::judge,
         permission::judge,
+        causes::judge,
         brake::judge,
         delivery::judge,
         sinks::judge,
         hearing::judge,
         ending::judge,
+        again::judge,
         answered::judge,
         absence::judge,
         pace::judge,

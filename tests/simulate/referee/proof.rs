@@ -21,13 +21,7 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
 
 fn grounds(story: &Story<'_>, act: &Act<'_>) -> Option<Violation> {
     let container = story.containers.get(act.container)?;
-    let instance = container
-        .inspected
-        .iter()
-        .rev()
-        .find(|shown| shown.at <= act.at && shown.life == act.life)
-        .map(|shown| shown.what.instance.as_str())
-        .or(act.received.map(|received| received.2))?;
+    let instance = instance_judged(container, act)?;
     let broken = |rule, what: String| {
         Some(Violation { rule, at: act.at, what: format!("{}: {what}", act.told()) })
     };
@@ -70,12 +64,20 @@ fn grounds(story: &Story<'_>, act: &Act<'_>) -> Option<Violation> {
     }
 }
 
+/// Which life an act was meant for: the one that was looked at last.
+pub fn instance_judged<'s>(container: &'s Container<'_>, act: &'s Act<'_>) -> Option<&'s str> {
+    let inspected = container.inspected.iter().rev();
+    let looked = inspected.filter(|shown| shown.at <= act.at && shown.life == act.life);
+    let mut instances = looked.map(|shown| shown.what.instance.as_str());
+    instances.next().or(act.received.map(|received| received.2))
+}
+
 fn reached(service: &ServiceRule, streak: &Streak, at: Ms) -> bool {
     streak.reached(service.restart_after, service.restart_after_ms, at + ROUNDING_MS)
 }
 
 /// All streaks against a life: which evidence, how much, and whether that evidence had ever passed.
-fn streaks_against(
+pub fn streaks_against(
     story: &Story<'_>,
     container: &Container<'_>,
     service: &ServiceRule,

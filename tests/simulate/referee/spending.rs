@@ -4,8 +4,8 @@ use super::{
     Violation,
     story::{Act, Span, Story},
 };
-use crate::account::{Condition, Ms};
-use defib::domain::observation::ActOutcome;
+use crate::account::{Condition, Entry, Fact, Ms};
+use defib::domain::{effect::Primitive, observation::ActOutcome};
 
 /// A call is given up on no earlier than the stop, the kill after it (12 s) and the start may take.
 const CALL_MS: Ms = 12_000;
@@ -16,8 +16,9 @@ const FORGIVEN_MS: Ms = 60_000;
 /// Clocks, ticks and queues on the way from being well to its being seen.
 const SLACK_MS: Ms = 5_000;
 
-/// From spending to the act lie a commit (2 s), the evidence (3 s), an inspect with its deadline, and a commit.
-const SPENT_BEFORE_MS: Ms = 30_000;
+/// From the look that an act rests on to the act lies a commit (2 s at most, else it is given up), and a queue. Other looks may
+/// come meanwhile, so not the last one counts, but the first one so near.
+const LOOKED_BEFORE_MS: Ms = 3_000;
 
 pub fn judge(story: &Story<'_>) -> Vec<Violation> {
     let mut found = Vec::new();
@@ -171,18 +172,45 @@ fn within_the_host_budget(story: &Story<'_>, found: &mut Vec<Violation>) {
     }
 }
 
+/// What an act rests on is recorded between the look right before it and the act: a batch that was handed over after the look
+/// is safe before the act. A batch of before that look says nothing of this restart, however late it became safe.
 fn durable_before_the_act(story: &Story<'_>, found: &mut Vec<Violation>) {
-    for act in story.acts.iter().filter(|act| act.restarts()) {
-        let safe = story
-            .commits
-            .iter()
-            .any(|commit| commit.0 <= act.at && commit.0 + SPENT_BEFORE_MS >= act.at);
-        if !safe {
+    for (place, entry) in story.entries.iter().enumerate() {
+        let Fact::ActCalled { container, primitive: Primitive::Restart { .. }, .. } = &entry.fact
+        else {
+            continue;
+        };
+        if !recorded_since_its_look(&story.entries[..place], entry, container) {
             found.push(Violation {
                 rule: "S4",
-                at: act.at,
-                what: format!("{} and nothing had been recorded for it", act.told()),
+                at: entry.at,
+                what: format!("restart of {container}, and nothing had been recorded for it"),
             });
         }
     }
+}
+
+/// By the order in which it was overheard: much of it may happen within one millisecond.
+fn recorded_since_its_look(before: &[Entry], act: &Entry, container: &str) -> bool {
+    let is_look = |entry: &Entry| {
+        entry.life == act.life
+            && matches!(&entry.fact, Fact::Inspected { container: other, .. } if other == container)
+    };
+    let near = |entry: &Entry| is_look(entry) && entry.at + LOOKED_BEFORE_MS >= act.at;
+    // An act that rests on no look so near is judged by another rule.
+    let look = before.iter().position(near).or_else(|| before.iter().rposition(is_look));
+    let since_look = before.iter().skip(look.unwrap_or(0));
+    let mut first_submitted = None;
+    for entry in since_look {
+        match entry.fact {
+            Fact::Submitted { seq, .. } => {
+                first_submitted.get_or_insert(seq);
+            }
+            Fact::Committed { seq } if first_submitted.is_some_and(|first| first <= seq) => {
+                return true;
+            }
+            _ => {}
+        }
+    }
+    false
 }

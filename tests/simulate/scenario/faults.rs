@@ -101,6 +101,46 @@ pub fn draw_calm(random: &mut Random, house: &House) -> Drawn {
     (script, windows)
 }
 
+/// What a service needs fails, and the service with it: before, at once or after, so that what was well when it began to
+/// fail may not be any more when it is restarted, or restarted again.
+pub fn draw_causes(
+    random: &mut Random,
+    house: &House,
+    pairs: &[(String, String)],
+    run_ms: Ms,
+) -> Vec<(Ms, Deed)> {
+    let mut script = Vec::new();
+    for (dependent, needed) in pairs {
+        if !random.percent(60) {
+            continue;
+        }
+        let at = random.between(60_000, run_ms - 300_000);
+        let begins = at + random.between(0, 180_000);
+        let begins = begins.saturating_sub(30_000);
+        let ends = begins + random.between(20_000, 400_000);
+        // What can't be asked any more is neither well nor not; what it showed last is old.
+        let is_mute = random.percent(40);
+        for (name, at) in [(dependent, at), (needed, begins)] {
+            let replicas = house.rules.services.iter().filter(|rule| rule.name == *name);
+            for replica in replicas.flat_map(|rule| &rule.replicas) {
+                if is_mute && name == needed {
+                    script.push((at, Deed::CannotCheck(replica.clone(), true)));
+                    script.push((ends, Deed::CannotCheck(replica.clone(), false)));
+                    continue;
+                }
+                if random.percent(60) {
+                    script.push((at, Deed::Behave(replica.clone(), Behaviour::NeverRecovers)));
+                    script.push((ends, Deed::Behave(replica.clone(), Behaviour::Fine)));
+                    script.push((ends, Deed::Heal(replica.clone())));
+                }
+                script.push((at, Deed::Trouble(replica.clone(), Trouble::Hangs)));
+            }
+        }
+    }
+    script.retain(|deed| deed.0 < run_ms);
+    script
+}
+
 impl Drawing<'_> {
     fn begins(&mut self) -> Ms {
         self.random.between(40_000, RUN_MS - 240_000)

@@ -192,6 +192,9 @@ impl Scenario {
         let mut last = random.branch(5);
         services::thresholds_by_time(&mut last, &mut house);
         services::choosy_sink(&mut random.branch(6), &mut house);
+        let mut causes = random.branch(7);
+        let pairs = services::dependencies(&mut causes, &mut house);
+        script.extend(faults::draw_causes(&mut causes, &house, &pairs, run_ms));
         script.extend(operator::draw(&mut last, &house, run_ms));
         script.sort_by_key(|deed| deed.0);
         Self {

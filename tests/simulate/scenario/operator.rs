@@ -51,6 +51,13 @@ fn reload(random: &mut Random, house: &House, run_ms: Ms, script: &mut Vec<(Ms, 
             if !probed.is_empty() {
                 let name = (*random.pick(&probed)).to_owned();
                 policy.services.retain(|service| service.name.as_str() != name);
+                // Whoever takes it out does not leave others to need it: the config would be refused.
+                for service in &mut policy.services {
+                    if service.depends_on.iter().any(|needed| needed.as_str() == name) {
+                        let needs = &mut Arc::make_mut(service).depends_on;
+                        needs.retain(|needed| needed.as_str() != name);
+                    }
+                }
                 removed = Some(name);
             }
         }

@@ -156,6 +156,34 @@ pub fn thresholds_by_time(random: &mut Random, house: &mut House) {
     }
 }
 
+/// In some runs services need others: each only such that come before it, so that nothing runs in a circle. Of what two services
+/// match nobody can say that it is well; it is needed by nobody here. Which two of a pair fail together is said as well: the
+/// dependent and what it needs.
+pub fn dependencies(random: &mut Random, house: &mut House) -> Vec<(String, String)> {
+    let mut pairs = Vec::new();
+    if !random.percent(40) {
+        return pairs;
+    }
+    let fit = |rule: &&ServiceRule| rule.listed && rule.rival.is_none();
+    let names: Vec<String> =
+        house.rules.services.iter().filter(fit).map(|rule| rule.name.clone()).collect();
+    for (place, name) in names.iter().enumerate().skip(1) {
+        if !random.percent(40) {
+            continue;
+        }
+        let needed = random.pick(&names[..place]).clone();
+        let services = house.policy.services.iter_mut();
+        for policy in services.filter(|policy| policy.name.as_str() == name) {
+            Arc::make_mut(policy).depends_on.push(ServiceName::new(needed.as_str()));
+        }
+        for rule in house.rules.services.iter_mut().filter(|rule| rule.name == *name) {
+            rule.depends_on.push(needed.clone());
+        }
+        pairs.push((name.clone(), needed));
+    }
+    pairs
+}
+
 fn policy(random: &mut Random, name: &str) -> ServicePolicy {
     ServicePolicy {
         name: ServiceName::new(name),
@@ -301,7 +329,9 @@ fn listed(
         RestartMode::Never => (false, "its policy is never"),
         RestartMode::IfLabelled => (false, "it has no label"),
     };
-    rules.push(rule(&policy, &container, replicas, may_act, because));
+    let mut rule = rule(&policy, &container, replicas, may_act, because);
+    rule.rival = rival.as_ref().map(|rival| rival.name.to_string());
+    rules.push(rule);
     services.push(Arc::new(policy));
     services.extend(rival.map(Arc::new));
 }
@@ -368,6 +398,8 @@ fn rule(
         stable_for: ms(policy.stable_for),
         max_acting: policy.max_acting as usize,
         min_healthy: policy.min_healthy as usize,
+        depends_on: policy.depends_on.iter().map(ToString::to_string).collect(),
+        rival: None,
         stateful: policy.stateful.unwrap_or(false),
         auto_remove: container.auto_remove,
         stop_timeout: container.stop_timeout.map_or(10_000, ms),
