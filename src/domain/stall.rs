@@ -32,6 +32,9 @@ impl Domain {
         for replica in self.replicas.values_mut() {
             replica.leave_out(stalled);
         }
+        for service in self.services.values_mut() {
+            service.leave_out(stalled);
+        }
         self.looking.leave_out(stalled);
         self.own_start = self.own_start + stalled;
         self.host.engine_start = self.host.engine_start.map(|at| at + stalled);

@@ -131,7 +131,7 @@ fn what_two_services_match_hides_nothing_else_that_is_missing_and_goes_with_its_
     rig.run(seconds(120));
     assert!(rig.sent.iter().any(|(_, _, message)| message.headline.contains("api is down")));
     rig.remove("app-worker");
-    rig.run(seconds(60));
+    rig.run(seconds(61));
     assert_eq!(tickets(&rig).last().unwrap().0, MessageKind::Resolved);
 }
 

@@ -214,3 +214,38 @@ fn services_of_other_hosts_do_not_keep_the_brake_off() {
         rig.sent.iter().find(|sent| sent.2.incident_kind == IncidentKind::Brake).unwrap();
     assert!(message.headline.starts_with("5 of 5 services"), "{}", message.headline);
 }
+
+#[test]
+fn a_container_that_two_services_match_is_told_of_once_though_it_is_re_created() {
+    let rival = ServicePolicy { name: ServiceName::new("rival"), ..never("web") };
+    let mut rig = Rig::new(policy(vec![never("web"), rival]));
+    rig.add("web");
+    rig.run(seconds(90));
+    assert_eq!(of_kind(&rig, IncidentKind::Ambiguous), [MessageKind::Opened]);
+    rig.remove("web");
+    rig.run(seconds(2));
+    rig.add("web");
+    rig.run(seconds(300));
+    assert_eq!(of_kind(&rig, IncidentKind::Ambiguous), [MessageKind::Opened]);
+    rig.remove("web");
+    rig.run(seconds(120));
+    let told = of_kind(&rig, IncidentKind::Ambiguous);
+    assert_eq!(told, [MessageKind::Opened, MessageKind::Resolved]);
+}
+
+#[test]
+fn a_dependency_that_begins_to_fail_is_not_seen_healthy_by_that() {
+    let mut web = probed("web");
+    web.depends_on = vec![ServiceName::new("db")];
+    let mut db = never("db");
+    db.probes[0].fall = 100;
+    let mut rig = Rig::new(policy(vec![web, db]));
+    rig.add("web");
+    rig.add("db");
+    rig.run(seconds(400));
+    // Below its `fall`, all of its samples fail.
+    rig.behave("db", Behaviour::Hangs);
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(120));
+    assert!(rig.acts.is_empty(), "{:?}", rig.acts);
+}

@@ -17,6 +17,8 @@ pub(crate) struct ProbeEvidence {
     pub(crate) could_not_look: Option<(Moment, String)>,
     /// When the last sample came that was evidence.
     pub(crate) last_evidence: Option<Moment>,
+    /// When it last passed.
+    pub(crate) last_pass: Option<Moment>,
     /// What the last sample showed, where it failed within the grace: it counts for nothing, and is there to be seen.
     pub(crate) fails_in_grace: Option<String>,
 }
@@ -44,6 +46,7 @@ impl ProbeEvidence {
                 self.could_not_look = None;
                 self.fails_in_grace = None;
                 self.last_evidence = Some(now);
+                self.last_pass = Some(now);
                 self.streak.pass(probe.rise);
                 true
             }

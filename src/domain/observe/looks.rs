@@ -134,6 +134,9 @@ impl Domain {
 
     /// Which other services of the config match a replica: none of them may call it missing.
     pub(in crate::domain) fn contest(&mut self, replica: &mut Replica, rivals: Vec<ServiceName>) {
+        if rivals.is_empty() {
+            replica.rivals_since = None;
+        }
         if replica.rivals == rivals {
             return;
         }
@@ -192,7 +195,9 @@ impl Domain {
                 if let Some(mut replica) = self.replicas.remove(&name) {
                     replica.lifecycle = Lifecycle::Gone;
                     replica.evidence = Evidence::default();
-                    self.contest(&mut replica, Vec::new());
+                    // Whether the next one is matched by others too, it shows itself: since when is kept for that.
+                    self.leave_rivals(&replica);
+                    replica.rivals.clear();
                     self.replicas.insert(name.clone(), replica);
                 }
                 let ours = self

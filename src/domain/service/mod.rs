@@ -12,6 +12,7 @@ use super::{
     observation::Inspection,
     policy::ServicePolicy,
     replicas::{judging::failing_since, probing::is_remote},
+    stall::leave_out,
     telling::IncidentKey,
     watching::{lifecycle::Lifecycle, replica::Replica},
 };
@@ -37,6 +38,15 @@ pub(crate) struct Service {
     too_few_since: Option<Moment>,
     /// For which absence a list was asked for, right before it is called down.
     listed_for: Option<AwakeMs>,
+}
+
+impl Service {
+    /// Nobody looked for so long.
+    pub(super) fn leave_out(&mut self, stalled: Duration) {
+        if let Some(since) = &mut self.too_few_since {
+            leave_out(since, stalled);
+        }
+    }
 }
 
 impl Domain {
@@ -69,7 +79,7 @@ impl Domain {
             self.services.get(name).is_some_and(|service| {
                 service.healthy.iter().filter_map(|name| self.replicas.get(name)).any(|other| {
                     let probes = other.evidence.probes.values();
-                    let passes = probes.filter_map(|probe| probe.last_evidence);
+                    let passes = probes.filter_map(|probe| probe.last_pass);
                     let passes = passes.chain(other.evidence.health.last_pass);
                     passes.map(|at| at.awake).max().is_some_and(|at| at >= since)
                 })

@@ -14,7 +14,12 @@ use crate::domain::{
     name::ServiceName,
     policy::{PageWhen, ServicePolicy},
     replicas::judging::fails_now,
-    telling::{IncidentKey, incident::Picture, story::Stage, wording},
+    telling::{
+        IncidentKey,
+        incident::{Incident, Picture},
+        story::Stage,
+        wording,
+    },
     watching::replica::Replica,
 };
 use std::time::Duration;
@@ -274,10 +279,7 @@ impl Domain {
         }
         let Some(since) = since else {
             // A new life, or a pause, begins the count anew. That it has passed, it has not shown.
-            let known = self
-                .incidents
-                .get(&IncidentKey { service: Some(name.clone()), kind: IncidentKind::NeverPassed });
-            let known = known.filter(|known| is_open && known.story.stage != Stage::Resolved)?;
+            let known = self.open(name, IncidentKind::NeverPassed).filter(|_| is_open)?;
             return Some(Picture::failing(known.since, None, known.content.clone()));
         };
         let content = wording::never_passed(policy, lines);
@@ -317,8 +319,13 @@ impl Domain {
         for replica in self.members(name) {
             let doubles = replica.doubles.values().map(|double| double.since);
             deadlines.extend(doubles.clone().map(|since| since.awake + DOUBLE_FOR));
-            let known: Vec<Moment> = doubles.chain(replica.rivals_since).collect();
-            is_due |= replica.rivals_since.is_some()
+            // Of a container that has just gone whether the next one is matched so too is not known.
+            let gone_at = absence::stands_since(replica).map(|at| at.awake + absence::DOWN_AFTER);
+            let is_here = gone_at.is_none_or(|at| at > now);
+            deadlines.extend(gone_at.filter(|_| replica.rivals_since.is_some()));
+            let rivals_since = replica.rivals_since.filter(|_| is_here);
+            let known: Vec<Moment> = doubles.chain(rivals_since).collect();
+            is_due |= !replica.rivals.is_empty()
                 || replica.doubles.values().any(|double| double.since.awake + DOUBLE_FOR <= now);
             if !known.is_empty() {
                 since.extend(known);
@@ -326,9 +333,20 @@ impl Domain {
             }
         }
         let since = since.into_iter().min_by_key(|since| since.awake)?;
-        // A double that is young, as each is after our start, ends nothing that was told of it before.
+        if !is_due && let Some(known) = self.open(name, IncidentKind::Ambiguous) {
+            // A double that is young, as each is after our start, ends nothing that was told of it before.
+            return Some(Picture::failing(known.since, None, known.content.clone()));
+        }
         let level = is_due.then_some(Severity::Ticket);
         Some(Picture::failing(since, level, wording::ambiguous(&unclear)))
+    }
+}
+
+impl Domain {
+    /// The incident of this kind that is open for a service.
+    fn open(&self, name: &ServiceName, kind: IncidentKind) -> Option<&Incident> {
+        let key = IncidentKey { service: Some(name.clone()), kind };
+        self.incidents.get(&key).filter(|known| known.story.stage != Stage::Resolved)
     }
 }
 
