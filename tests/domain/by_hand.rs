@@ -4,7 +4,7 @@ use crate::rig::{Behaviour, Container, Rig, policy, probed, seconds};
 use defib::domain::{
     acting::attempt::Ending,
     message::{MessageKind, Severity},
-    observation::{ActOutcome, ContainerState, EventAction},
+    observation::{ActOutcome, ContainerState, EventAction, Observation},
     record::Decision,
 };
 
@@ -478,4 +478,98 @@ fn what_stands_still_beside_a_container_that_is_removed_is_looked_at_at_once() {
     rig.remove("web");
     rig.run(seconds(1));
     assert_eq!(rig.view().replicas[0].state, "stopped, exit code 1");
+}
+
+/// A restart is called for, and the engine never hears of it.
+fn called_in_vain() -> Rig {
+    let mut rig = settled();
+    rig.act_outcome = Some(ActOutcome::Unreachable("connection reset".to_owned()));
+    rig.behave("web", Behaviour::Hangs);
+    rig.until(|rig| rig.acts.len() == 1);
+    rig
+}
+
+#[test]
+fn what_somebody_stops_after_a_call_that_got_lost_is_theirs_with_and_without_the_hold_file() {
+    for hold in [false, true] {
+        let mut rig = called_in_vain();
+        rig.run(seconds(7));
+        if hold {
+            rig.put(1, Observation::HoldFile(true));
+            rig.run(seconds(1));
+        }
+        docker_stop(&mut rig);
+        left_to_them(&mut rig, 1);
+    }
+}
+
+#[test]
+fn what_somebody_drains_while_a_call_hangs_is_not_killed() {
+    let mut rig = settled();
+    (rig.act_outcome, rig.acts_are_answered) =
+        (Some(ActOutcome::Unreachable("nobody hears it".to_owned())), false);
+    rig.behave("web", Behaviour::Hangs);
+    rig.until(|rig| rig.acts.len() == 1);
+    rig.run(seconds(5));
+    // `docker stop -t 120`, and it takes its time.
+    rig.by_hand("web", ContainerState::Running, &[EventAction::Killed { signal: Some(15) }]);
+    rig.run(seconds(100));
+    assert_eq!(rig.acts.len(), 1, "{:?}", rig.acts);
+    let gone = [EventAction::Died { exit_code: Some(0) }, EventAction::Stopped];
+    rig.by_hand("web", ContainerState::Exited, &gone);
+    rig.run(seconds(600));
+    assert_eq!(rig.acts.len(), 1, "and not started: {:?}", rig.acts);
+}
+
+#[test]
+fn a_stop_that_nobody_saw_is_not_undone_after_a_start_of_ours_that_is_to_touch_nothing() {
+    let orders: [fn(&mut Rig); 3] = [
+        |rig| rig.policy.dry_run = true,
+        |rig| rig.policy.never_act = true,
+        |rig| rig.put(1, Observation::HoldFile(true)),
+    ];
+    for order in orders {
+        let mut rig = settled();
+        (rig.act_outcome, rig.acts_are_answered) =
+            (Some(ActOutcome::Unreachable("nobody hears it".to_owned())), false);
+        rig.behave("web", Behaviour::Hangs);
+        rig.until(|rig| rig.acts.len() == 1);
+        rig.run(seconds(1));
+        docker_stop(&mut rig);
+        // Of which we hear nothing.
+        rig.forget_queue();
+        rig.crash();
+        order(&mut rig);
+        if rig.policy.dry_run || rig.policy.never_act {
+            rig.crash();
+        }
+        rig.run(seconds(600));
+        assert_eq!(rig.acts.len(), 1, "{:?}", rig.acts);
+        // What ended so is nobody's to start, later either.
+        (rig.policy.dry_run, rig.policy.never_act) = (false, false);
+        rig.reload(rig.policy.clone());
+        rig.put(1, Observation::HoldFile(false));
+        rig.run(seconds(600));
+        assert_eq!(rig.acts.len(), 1, "{:?}", rig.acts);
+    }
+}
+
+#[test]
+fn an_attempt_that_did_nothing_takes_no_proof_of_an_own_stop_away() {
+    let mut web = probed("web");
+    web.budget.restarts = 10;
+    let mut rig = Rig::new(policy(vec![web]));
+    rig.add("web");
+    rig.run(seconds(SETTLED));
+    let failed = || ActOutcome::Failed { status: 400, message: "bind source".to_owned() };
+    (rig.act_outcome, rig.acts_are_answered) = (Some(failed()), false);
+    rig.hangs_until_it_is_restarted("web");
+    // The stop was done, and no start can be.
+    docker_stop(&mut rig);
+    rig.acts_are_answered = true;
+    let attempt = rig.acts[0].1.attempt;
+    rig.put(5, Observation::Acted { attempt, outcome: failed() });
+    rig.until(|rig| rig.acts.len() >= 4);
+    rig.act_outcome = None;
+    rig.until(|rig| rig.containers["web"].state == ContainerState::Running);
 }

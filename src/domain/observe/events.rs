@@ -132,8 +132,13 @@ fn is_ours(replica: &Replica, event: &EngineEvent, now: AwakeMs) -> bool {
         // No act of ours removes anything.
         return false;
     }
-    if attempt.is_some_and(Attempt::is_touching) {
-        return true;
+    let ends_it = ends_it(replica, &event.action)
+        || matches!(
+            event.action,
+            EventAction::Stopped | EventAction::Paused | EventAction::Destroyed
+        );
+    if let Some(attempt) = attempt.filter(|attempt| attempt.is_touching()) {
+        return !ends_it || attempt.may_be_own_stop(event.at, now);
     }
     let of_new_life = replica.inspection.as_ref().is_some_and(|seen| {
         seen.id == event.container
@@ -141,11 +146,6 @@ fn is_ours(replica: &Replica, event: &EngineEvent, now: AwakeMs) -> bool {
             && seen.started.is_some_and(|started| started < event.at)
             && replica.kept.own_stop.as_ref().is_none_or(|own| own.started_at != seen.started_at)
     });
-    let ends_it = ends_it(replica, &event.action)
-        || matches!(
-            event.action,
-            EventAction::Stopped | EventAction::Paused | EventAction::Destroyed
-        );
     let acts =
         attempt.map_or(replica.own_acts, |attempt| attempt.own_acts(replica.inspection.as_deref()));
     let of_own_time = acts.is_some_and(|(from, to)| from <= event.at && event.at <= to);

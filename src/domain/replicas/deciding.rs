@@ -109,6 +109,11 @@ impl Domain {
     }
 
     pub(in crate::domain) fn first_shut(&self, replica: &Replica) -> Option<gates::Shut> {
+        gates::first_shut(&self.scene(replica))
+    }
+
+    /// What the gates are asked about.
+    pub(super) fn scene<'a>(&'a self, replica: &'a Replica) -> Scene<'a> {
         let service = self.services.get(&replica.policy.name);
         let name = &replica.kept.name;
         let others = |set: &BTreeSet<ReplicaName>| set.len() - usize::from(set.contains(name));
@@ -123,7 +128,7 @@ impl Domain {
             Brake::Released => None,
             Brake::Engaged(engaged) => engaged.trial.as_ref(),
         };
-        gates::first_shut(&Scene {
+        Scene {
             now: self.now,
             boot_id: &self.boot_id,
             policy: &self.policy,
@@ -145,7 +150,7 @@ impl Domain {
                 .as_ref()
                 .is_some_and(|attempt| attempt.paid.is_some()),
             trial,
-        })
+        }
     }
 
     /// All that may be held back by something that has just changed think again.

@@ -4,6 +4,7 @@ use crate::domain::{
     Domain,
     acting::{
         attempt::{Attempt, Ending, Input, LOOK_AGAIN_AFTER, Output, Paid, Phase},
+        gates,
         hold::Hold,
     },
     agenda::Owner,
@@ -38,7 +39,10 @@ impl Domain {
             let fate = attempt.waits_for().map(|seq| self.durability.fate(seq));
             let input = match (fate, replica.verdict, replica.lifecycle.running()) {
                 (Some(Fate::Durable), _, _) if attempt.pairs_with_own_stop() => {
-                    Input::Durable { hold: taken_over(replica) }
+                    let unproven = !attempt.is_proven;
+                    let order = || gates::first_order(&self.scene(replica)).map(|shut| shut.hold);
+                    let hold = taken_over(replica).or_else(|| order().filter(|_| unproven));
+                    Input::Durable { hold }
                 }
                 (Some(Fate::Durable), _, _) => {
                     let hold = self.first_shut(replica).map(|shut| shut.hold);
@@ -238,7 +242,13 @@ impl Domain {
                 }
                 replica.kept.spending.last = Some(stamp);
                 // Whether it explains what is seen is asked when it is seen: now it may not be visible at all.
-                replica.kept.own_stop = attempt.own_stop().filter(|_| attempt.may_have_stopped());
+                // An attempt that did nothing to what an earlier one left standing takes no proof away.
+                let own = attempt.own_stop().filter(|_| attempt.may_have_stopped());
+                let is_left = attempt.pairs_with_own_stop() && !attempt.is_proven;
+                replica.kept.own_stop = match is_left {
+                    true => None,
+                    false => own.or_else(|| replica.kept.own_stop.take()),
+                };
                 if attempt.may_still_act() {
                     replica.own_until = Some(self.now.awake + OWN_CALL_WITHIN);
                 }
@@ -277,7 +287,8 @@ impl Domain {
 }
 
 /// What keeps defib from the start that pairs with its own stop: only somebody who has taken the replica over meanwhile. A
-/// cordon or a gate that shut in mid-ladder does not (S7): it would leave standing what defib itself stopped.
+/// cordon or a gate that shut in mid-ladder does not (S7): it would leave standing what defib itself stopped. Where that it
+/// did is not proven, an order of people does.
 fn taken_over(replica: &Replica) -> Option<Hold> {
     replica.kept.stopped_by_hand.map(|_| Hold::Touched("somebody else stopped it".to_owned()))
 }

@@ -158,6 +158,10 @@ impl Attempt {
 
     /// The rung begins.
     fn act(&mut self, rung: Rung, now: Moment) -> Vec<Output> {
+        if rung == Rung::Restart {
+            let since_look = now.awake.since(self.phase_since.awake);
+            self.called = self.intent_at.map(|(_, looked)| (now.awake, looked + since_look));
+        }
         self.enter(Phase::Acting { rung }, now);
         let primitive = match rung {
             Rung::Restart => Primitive::Restart { stop_timeout: self.stop_timeout },

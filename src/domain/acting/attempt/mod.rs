@@ -34,6 +34,9 @@ use words::words;
 /// The events of one act carry times that lie so far apart, and the engine's clock is read in whole seconds.
 const OWN_EVENTS_SPREAD: Duration = Duration::from_secs(1);
 
+/// An engine sends the stop of a restart so soon after it was called for one.
+const OWN_STOP_WITHIN: Duration = Duration::from_secs(3);
+
 /// One try to heal a replica.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
@@ -60,6 +63,12 @@ pub struct Attempt {
     /// never asked, and what was not told to stop must not be killed for not stopping.
     #[serde(default)]
     pub stop_sent: Option<AwakeMs>,
+    /// When its restart was called for, by our clock and, as far as the last look says, by the engine's.
+    #[serde(default)]
+    pub called: Option<(AwakeMs, EngineMs)>,
+    /// That the container stands still is its own doing: the engine said so, or was seen to send the stop.
+    #[serde(default)]
+    pub is_proven: bool,
     /// When it was picked up after a restart of ours, if it was: what the rung did is not known then.
     pub resumed: Option<Moment>,
     /// What each rung came to, in words.
@@ -224,6 +233,8 @@ impl Attempt {
             paid: None,
             may_kill: limits.may_kill,
             stop_sent: None,
+            called: None,
+            is_proven: false,
             resumed: None,
             outcomes: Vec::new(),
             findings: Vec::new(),
@@ -341,6 +352,16 @@ impl Attempt {
         Some(OwnStop { first, latest, stop_timeout: self.stop_timeout, started_at })
     }
 
+    /// Whether a stop of that moment, which is told of now, may be its own. An engine that gets a call to restart sends the
+    /// stop at once; what is sent much later, to a call that nobody has answered, somebody else has sent.
+    pub(crate) fn may_be_own_stop(&self, at: EngineMs, now: AwakeMs) -> bool {
+        self.stop_sent.is_some()
+            || self.called.is_some_and(|(called, by_engine)| {
+                now.since(called) <= OWN_STOP_WITHIN
+                    || at <= by_engine + OWN_STOP_WITHIN + OWN_EVENTS_SPREAD
+            })
+    }
+
     /// From when to when, by the engine's clock, it acted on the container, as far as this latest look says.
     pub(crate) fn own_acts(&self, seen: Option<&Inspection>) -> Option<(EngineMs, EngineMs)> {
         let (first, _) = self.intent_at.filter(|_| self.may_have_stopped())?;
@@ -363,6 +384,15 @@ impl Attempt {
 
     /// Nothing more is done. Where nothing was done yet, nothing was spent either.
     fn abandon(&mut self, hold: Hold) -> Vec<Output> {
+        if self.pairs_with_own_stop() && !self.is_proven {
+            return self.end(match hold {
+                Hold::Touched(what) => Ending::TakenOver(what),
+                // An order to hold, and a stop of which nobody can say whose it was: left alone (S1, S7).
+                hold => Ending::NotOurs(format!(
+                    "stopped; can't prove that defib did it, and it is held back: {hold}"
+                )),
+            });
+        }
         if self.outcomes.is_empty() {
             vec![Output::End(Ending::Abandoned(hold))]
         } else {

@@ -89,6 +89,7 @@ impl Attempt {
                     .map_or(Duration::ZERO, |at| inspection.engine_now.since(at));
                 let answered = !is_unanswered(report);
                 let engine_is_done = answered || stood_for >= START_FOLLOWS_WITHIN;
+                self.is_proven |= answered || self.stop_sent.is_some();
                 if again && (engine_is_done || final_look) {
                     self.outcomes.push(format!(
                         "{}: stopped, not started ({})",

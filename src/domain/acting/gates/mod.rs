@@ -109,6 +109,14 @@ const GATES: [Gate; 21] = [
     never::dry_gate,
 ];
 
+/// What people ordered: these gates are asked where all the others are passed over.
+const ORDERS: [Gate; 4] = [never::gate, cordon::gate, maintenance::gate, never::dry_gate];
+
+/// The first order that holds it back (S7).
+pub(crate) fn first_order(scene: &Scene<'_>) -> Option<Shut> {
+    ORDERS.iter().find_map(|gate| gate(scene))
+}
+
 /// The first gate that is shut.
 pub(crate) fn first_shut(scene: &Scene<'_>) -> Option<Shut> {
     GATES.iter().find_map(|gate| gate(scene))
