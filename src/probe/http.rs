@@ -52,6 +52,11 @@ const STARVED: Duration = Duration::from_millis(500);
 /// unknown; from a timeout of 2 s on, the default, [`STARVED`] is the narrower of the two. A host that delays a timer of
 /// 200 ms by 50 ms calls that sample silence, which costs a streak nothing (S5).
 const STARVED_PART: u32 = 4;
+/// The resolver's share of the total above which a later deadline is the resolver's too. Whoever has half of the timeout left
+/// would have been asked with a timeout of half that length, which is still a question; with less, most of the time that the
+/// config grants the target went to somebody else, and a target that answers slowly but within its timeout would be called
+/// hung whenever DNS is slow (S5). What the target does within what is left counts as ever.
+const RESOLVER_PART: u32 = 2;
 
 /// Runs HTTP/1.1 probes.
 #[derive(Debug)]
@@ -77,7 +82,7 @@ impl HttpProber {
                     "defib itself was not run for {}, and so missed the probe's deadline",
                     Spoken(late)
                 )),
-                _ => course.timed_out(),
+                _ => course.timed_out(timeout),
             },
         };
         course.end(outcome)
@@ -266,7 +271,13 @@ impl Course {
         }
     }
 
-    fn timed_out(&self) -> ProbeOutcome {
+    fn timed_out(&self, timeout: Duration) -> ProbeOutcome {
+        if self.phases.dns.is_some_and(|took| took > timeout / RESOLVER_PART) {
+            return ProbeOutcome::Dns(format!(
+                "the resolver took most of the {}, which left too little for an answer",
+                Spoken(timeout)
+            ));
+        }
         let answering = self.seen.as_ref().is_some_and(|seen| seen.look().first_byte.is_some());
         ProbeOutcome::Timeout(match self.phase {
             None | Some((Phase::Dns, _)) => {
