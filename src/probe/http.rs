@@ -129,7 +129,7 @@ async fn ask(
         }
         Err(failed) => {
             course.address = Some(failed.address);
-            return class::of_connect(&failed.source);
+            return class::of_connect(&failed);
         }
     };
 
