@@ -7,8 +7,9 @@
 //! whoever asks for it meanwhile waits for the same answer. Threads and not the runtime's blocking pool, because a runtime
 //! waits for that pool when it stops, and a stuck resolver would hold up our own end.
 //!
-//! The last good addresses of each name are kept, so that a page can leave while DNS is down (P4). Probes do not use them:
-//! for a probe, a name that no longer resolves is something to report. Nothing is cached otherwise, nothing is retried.
+//! The last good addresses of each name that a sink asked for are kept, so that a page can leave while DNS is down (P4). Probes
+//! do not use them: for a probe, a name that no longer resolves is something to report. Their names are not kept either,
+//! because hundreds of them would push out the sinks'. Nothing is cached otherwise, nothing is retried.
 
 use crate::tasks;
 use std::{
@@ -24,7 +25,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 const PROBE_THREADS: usize = 16;
 /// Threads for sinks at a time: there are few sinks, and each has a thread to itself.
 const SINK_THREADS: usize = 8;
-/// Names whose last good addresses are kept. Hundreds of sinks and URL probes fit; what is past it is forgotten, oldest first.
+/// Names of sinks whose last good addresses are kept. Hundreds fit; what is past it is forgotten, oldest first.
 const KEPT_NAMES: usize = 512;
 /// Addresses taken from one answer. Nobody tries more within a deadline of seconds.
 const KEPT_ADDRESSES: usize = 16;
@@ -113,10 +114,11 @@ pub struct Resolver {
     kept: Arc<Mutex<Kept>>,
 }
 
-/// One lane: how many threads it may still start, and which names are being looked up now.
+/// One lane: how many threads it may still start, which names are being looked up now, and where good answers are kept.
 struct LaneState {
     places: Arc<Semaphore>,
     under_way: Arc<UnderWay>,
+    keeps: Option<Arc<Mutex<Kept>>>,
 }
 
 /// The last good addresses, with a count that says which name was refreshed last.
@@ -136,11 +138,12 @@ impl Resolver {
 
     /// With a lookup of the caller's, which may block.
     pub fn with_lookup(lookup: Arc<Lookup>) -> Self {
+        let kept = Arc::default();
         Self {
             lookup,
-            probes: LaneState::of(PROBE_THREADS),
-            sinks: LaneState::of(SINK_THREADS),
-            kept: Arc::default(),
+            probes: LaneState::of(PROBE_THREADS, None),
+            sinks: LaneState::of(SINK_THREADS, Some(Arc::clone(&kept))),
+            kept,
         }
     }
 
@@ -167,7 +170,7 @@ impl Resolver {
         }
     }
 
-    /// The addresses that `name` had when it last resolved, for whoever must go on while DNS is down (P4).
+    /// The addresses that `name` had when it last resolved for a sink, for whoever must go on while DNS is down (P4).
     pub fn last_good(&self, name: &str) -> Option<Vec<IpAddr>> {
         lock(&self.kept).names.get(name).map(|(_, addresses)| addresses.clone())
     }
@@ -208,7 +211,7 @@ impl Resolver {
         place: OwnedSemaphorePermit,
         tell: watch::Sender<Option<Answer>>,
     ) -> io::Result<()> {
-        let (lookup, kept) = (Arc::clone(&self.lookup), Arc::clone(&self.kept));
+        let (lookup, keeps) = (Arc::clone(&self.lookup), lane.keeps.clone());
         let entry = Entry { lane: Arc::clone(&lane.under_way), name: Arc::clone(&name), place };
         tasks::thread("resolve", move || {
             let answer = match lookup(&name) {
@@ -216,7 +219,9 @@ impl Resolver {
                     // getaddrinfo answers once for each socket type.
                     found.dedup();
                     found.truncate(KEPT_ADDRESSES);
-                    lock(&kept).keep(Arc::clone(&name), found.clone());
+                    if let Some(kept) = keeps {
+                        lock(&kept).keep(Arc::clone(&name), found.clone());
+                    }
                     Ok(found)
                 }
                 Ok(_) => Err(ResolveFailure::NoAddress { name }),
@@ -241,8 +246,8 @@ impl fmt::Debug for Resolver {
 }
 
 impl LaneState {
-    fn of(threads: usize) -> Self {
-        Self { places: Arc::new(Semaphore::new(threads)), under_way: Arc::default() }
+    fn of(threads: usize, keeps: Option<Arc<Mutex<Kept>>>) -> Self {
+        Self { places: Arc::new(Semaphore::new(threads)), under_way: Arc::default(), keeps }
     }
 }
 

@@ -44,8 +44,19 @@ const HEAD_CAP: usize = 16 * 1024;
 /// Fields in an answer's head at most, with room over hyper's usual 100.
 const FIELDS_CAP: usize = 128;
 /// A deadline that is seen later than this was missed by us: the process was stopped or starved, and the target may have
-/// answered long ago. Well over what a busy host delays a timer, well under a timeout of seconds.
+/// answered long ago. Well over what a busy host delays a timer, well under a timeout of seconds. A shorter timeout has less
+/// to miss: see [`starved_after`].
 const STARVED: Duration = Duration::from_millis(500);
+/// A deadline that is seen late by more than one part in so many of its timeout was missed by us as well. Who was not run for
+/// a quarter of the time after the deadline was hardly run well before it, and what the target had of the timeout is
+/// unknown; from a timeout of 2 s on, the default, [`STARVED`] is the narrower of the two. A host that delays a timer of
+/// 200 ms by 50 ms calls that sample silence, which costs a streak nothing (S5).
+const STARVED_PART: u32 = 4;
+/// The resolver's share of the total above which a later deadline is the resolver's too. Whoever has half of the timeout left
+/// would have been asked with a timeout of half that length, which is still a question; with less, most of the time that the
+/// config grants the target went to somebody else, and a target that answers slowly but within its timeout would be called
+/// hung whenever DNS is slow (S5). What the target does within what is left counts as ever.
+const RESOLVER_PART: u32 = 2;
 
 /// Runs HTTP/1.1 probes.
 #[derive(Debug)]
@@ -67,11 +78,11 @@ impl HttpProber {
         let outcome = match tokio::time::timeout_at(deadline, run).await {
             Ok(outcome) => outcome,
             Err(_) => match course.started.elapsed().saturating_sub(timeout) {
-                late if late > STARVED => ProbeOutcome::Local(format!(
+                late if late > starved_after(timeout) => ProbeOutcome::Local(format!(
                     "defib itself was not run for {}, and so missed the probe's deadline",
                     Spoken(late)
                 )),
-                _ => course.timed_out(),
+                _ => course.timed_out(timeout),
             },
         };
         course.end(outcome)
@@ -86,6 +97,11 @@ impl Prober for HttpProber {
             }
         })
     }
+}
+
+/// How late a deadline may be seen and still be the target's.
+fn starved_after(timeout: Duration) -> Duration {
+    STARVED.min(timeout / STARVED_PART)
 }
 
 /// Goes through the phases. An outcome may come from any of them.
@@ -113,7 +129,7 @@ async fn ask(
         }
         Err(failed) => {
             course.address = Some(failed.address);
-            return class::of_connect(&failed.source);
+            return class::of_connect(&failed);
         }
     };
 
@@ -255,7 +271,13 @@ impl Course {
         }
     }
 
-    fn timed_out(&self) -> ProbeOutcome {
+    fn timed_out(&self, timeout: Duration) -> ProbeOutcome {
+        if self.phases.dns.is_some_and(|took| took > timeout / RESOLVER_PART) {
+            return ProbeOutcome::Dns(format!(
+                "the resolver took most of the {}, which left too little for an answer",
+                Spoken(timeout)
+            ));
+        }
         let answering = self.seen.as_ref().is_some_and(|seen| seen.look().first_byte.is_some());
         ProbeOutcome::Timeout(match self.phase {
             None | Some((Phase::Dns, _)) => {

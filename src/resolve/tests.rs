@@ -102,6 +102,19 @@ async fn the_last_good_addresses_outlive_the_resolver() {
     assert_eq!(resolver.last_good("hooks.example"), Some(vec![IpAddr::from([10, 0, 0, 7])]));
 }
 
+#[tokio::test]
+async fn names_of_probes_are_not_kept_and_push_out_no_sinks_address() {
+    let answers = Arc::new(|_: &str| Ok(vec![IpAddr::from([10, 0, 0, 7])]));
+    let resolver = Resolver::with_lookup(answers);
+    assert!(resolver.resolve(Lane::Sinks, "hooks.example", LONG).await.is_ok());
+    for n in 0..=KEPT_NAMES {
+        let name = format!("probed-{n}");
+        assert!(resolver.resolve(Lane::Probes, &name, LONG).await.is_ok());
+    }
+    assert_eq!(resolver.last_good("probed-0"), None);
+    assert_eq!(resolver.last_good("hooks.example"), Some(vec![IpAddr::from([10, 0, 0, 7])]));
+}
+
 #[test]
 fn what_is_kept_is_bounded_and_the_oldest_goes_first() {
     let mut kept = Kept::default();

@@ -9,7 +9,11 @@ use defib::{
         observation::{Phase, ProbeOutcome},
         policy::Place,
     },
-    probe::port::Probed,
+    probe::{
+        http::HttpProber,
+        port::{Probed, Prober as _},
+    },
+    resolve::Resolver,
 };
 use std::{
     io::Write as _,
@@ -84,6 +88,42 @@ async fn a_name_that_does_not_resolve_is_the_resolvers_failure() {
     });
     let probed = probe(watch).await;
     assert!(matches!(probed.outcome, ProbeOutcome::Dns(_)), "{probed:?}");
+}
+
+#[tokio::test]
+async fn a_timeout_after_a_slow_resolver_is_the_resolvers_and_after_a_fast_one_the_targets() {
+    let hung = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = hung.local_addr().unwrap().port();
+    let watch = asking(hung.local_addr().unwrap(), |spec| {
+        spec.place = Place::Url { host: "shop.example".into(), port };
+    });
+    let after = |takes: Duration| {
+        HttpProber::new(Arc::new(Resolver::with_lookup(Arc::new(move |_: &str| {
+            std::thread::sleep(takes);
+            Ok(vec![[127, 0, 0, 1].into()])
+        }))))
+    };
+    let slow = after(TIMEOUT * 3 / 4).probe(Arc::new(watch.clone())).await;
+    let ProbeOutcome::Dns(why) = &slow.outcome else { panic!("{slow:?}") };
+    assert!(why.contains("the resolver took"), "{why}");
+    assert!(slow.phases.dns.unwrap() >= TIMEOUT / 2, "{slow:?}");
+    let fast = after(Duration::ZERO).probe(Arc::new(watch)).await;
+    assert_eq!(fast.outcome, ProbeOutcome::Timeout(Phase::FirstByte));
+}
+
+#[tokio::test]
+async fn what_the_target_did_counts_however_slow_the_resolver_was() {
+    let server = Server::answering("HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n");
+    let port = server.address.port();
+    let watch = asking(server.address, |spec| {
+        spec.place = Place::Url { host: "shop.example".into(), port };
+    });
+    let resolver = Resolver::with_lookup(Arc::new(|_: &str| {
+        std::thread::sleep(TIMEOUT * 3 / 5);
+        Ok(vec![[127, 0, 0, 1].into()])
+    }));
+    let probed = HttpProber::new(Arc::new(resolver)).probe(Arc::new(watch)).await;
+    assert_eq!(probed.outcome, ProbeOutcome::Status(503));
 }
 
 #[tokio::test]

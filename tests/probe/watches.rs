@@ -15,7 +15,7 @@ use defib::{
 };
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-pub const TIMEOUT: Duration = Duration::from_millis(700);
+pub const TIMEOUT: Duration = Duration::from_millis(1200);
 pub const CAP: u64 = 65_536;
 
 pub fn target(name: &str) -> Target {

@@ -2,8 +2,10 @@
 //!
 //! Docker writes exit code −1 for two things that could not differ more: the check ran into its timeout, which is how a hung
 //! service looks, and the check could not be executed at all, which says nothing of the service (moby 41410, 40737, 51343).
-//! The text tells them apart. Podman writes −1 only for the timeout, without saying so in the text, 125 where its own exec
-//! failed, and recasts every exit code of the check itself to 1.
+//! The text tells them apart, and only there: a code that is not negative is the check's own, and what it prints is its own
+//! business (a client's "rpc error: …" is how a gRPC service that fails looks). Podman writes −1 only for the timeout, without
+//! saying so in the text, 125 where its own exec failed, and recasts to 1 every exit code of the check itself and also what
+//! its runtime could not execute: there the text has to be asked beside a code of the check's own.
 
 use super::{Field, LONGEST_WORD, read, text, time::engine_time};
 use crate::{
@@ -22,15 +24,10 @@ const LONGEST_LOG: usize = 5;
 /// How Docker begins the text of a check that ran into its own timeout.
 const TIMED_OUT: &str = "Health check exceeded timeout";
 
-/// What engines and runtimes write in the place of a check's output where they could not execute it.
-const NOT_EXECUTED: [&str; 6] = [
-    "OCI runtime ",
-    "rpc error: ",
-    "cannot exec in a ",
-    "failed to start exec",
-    "Error: exec",
-    "exec failed: ",
-];
+/// What Podman and its runtimes write in the place of a check's output where they could not execute it. Nothing that checks
+/// print as well: Podman calls its runtime as a program, so that "rpc error: " can only be the check's.
+const NOT_EXECUTED: [&str; 5] =
+    ["OCI runtime ", "cannot exec in a ", "failed to start exec", "Error: exec", "exec failed: "];
 
 /// What shells write where there is no such command, or none that can be executed, under exit codes 126 and 127.
 const NO_COMMAND: [&str; 5] =
@@ -116,15 +113,18 @@ fn result(exit_code: Option<i64>, output: &str, flavour: Flavour) -> HealthResul
     if output.starts_with(TIMED_OUT) {
         return HealthResult::Failed;
     }
-    if NOT_EXECUTED.iter().any(|beginning| output.starts_with(beginning)) {
-        return HealthResult::CouldNotRun;
-    }
     match (code, flavour) {
         (-1, Flavour::Podman) => HealthResult::Failed,
         (125, Flavour::Podman) | (..=-1, _) => HealthResult::CouldNotRun,
         (126 | 127, _) if names_no_command(output) => HealthResult::CouldNotRun,
+        (_, Flavour::Podman) if names_no_execution(output) => HealthResult::CouldNotRun,
         (_, Flavour::Docker | Flavour::Podman) => HealthResult::Failed,
     }
+}
+
+/// Whether this is Podman's word, or its runtime's, for a check that was not executed.
+fn names_no_execution(output: &str) -> bool {
+    NOT_EXECUTED.iter().any(|beginning| output.starts_with(beginning))
 }
 
 /// Whether this is a shell that found no command to run. One that threw its words away (`2>/dev/null`) counts too: 126 and
@@ -153,7 +153,7 @@ mod tests {
             (Some(0), "", Passed),
             (Some(0), "OCI runtime is fine", Passed),
             (Some(1), "no answer", Failed),
-            (Some(1), oci, CouldNotRun),
+            (Some(1), oci, Failed),
             (Some(137), "", Failed),
             (Some(-1), "Health check exceeded timeout (3s)", Failed),
             (Some(-1), "Health check exceeded timeout (3s): begun\n", Failed),
@@ -161,6 +161,7 @@ mod tests {
             (Some(-1), "cannot exec in a stopped state: unknown", CouldNotRun),
             (Some(-1), "context deadline exceeded", CouldNotRun),
             (Some(-1), "", CouldNotRun),
+            (Some(-1), "rpc error: code = Unavailable desc = transport is closing", CouldNotRun),
             (Some(-9), "", CouldNotRun),
             (Some(126), "sh: /check: Permission denied\n", CouldNotRun),
             (Some(127), "/bin/sh: curl: not found\n", CouldNotRun),
@@ -172,6 +173,37 @@ mod tests {
         ];
         for (code, output, wanted) in cases {
             assert_eq!(result(code, output, Flavour::Docker), wanted, "{code:?} {output:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_check_prints_is_its_own_where_the_code_is() {
+        let printed = [
+            "rpc error: code = Unavailable desc = connection refused",
+            "exec failed: no backend answers",
+            "Error: exec of the query failed",
+            "failed to start exec of the job",
+            "OCI runtime is out of slots",
+            "cannot exec in a read-only transaction",
+        ];
+        for output in printed {
+            for code in [1, 2, 125, 137] {
+                let result = result(Some(code), output, Flavour::Docker);
+                assert_eq!(result, HealthResult::Failed, "{code} {output:?}");
+            }
+        }
+        let result = result(Some(1), printed[0], Flavour::Podman);
+        assert_eq!(result, HealthResult::Failed, "Podman speaks no gRPC with its runtime");
+    }
+
+    #[test]
+    fn on_podman_the_text_tells_what_its_runtime_could_not_execute() {
+        for output in [
+            "OCI runtime error: crun: executable file `curl` not found in $PATH",
+            "exec failed: unable to start container process",
+        ] {
+            let result = result(Some(1), output, Flavour::Podman);
+            assert_eq!(result, HealthResult::CouldNotRun, "{output:?}");
         }
     }
 

@@ -3,15 +3,26 @@
 //! A connection that ends before the first byte of an answer is `reset`, whether it ended by FIN or by RST: which of the two
 //! comes depends on whether the kernel had our request yet, and a class must not depend on that race. Once an answer has
 //! begun, FIN is `truncated` and RST is `reset`.
+//!
+//! "No route to host" (EHOSTUNREACH, EHOSTDOWN) is said by two that could not differ more. At once, by our own side: a route or
+//! a firewall of this host (firewalld rejects in these words), or a router that was asked and knew without asking; nothing
+//! of ours reached the target, so that it proves nothing (S5). And after a wait, by a kernel that asked its network for the
+//! address and heard nobody: a container whose end of the bridge is gone looks like that, which a restart does cure, and
+//! which with a timeout of less than those 3 s passes as a timeout anyway. The wait tells them apart.
 
-use super::wire::Sight;
+use super::{connect::ConnectFailure, wire::Sight};
 use crate::{
     domain::observation::{Phase, ProbeOutcome},
     redact,
     resolve::ResolveFailure,
 };
 use rustix::io::Errno;
-use std::{error::Error, io};
+use std::{error::Error, io, time::Duration};
+
+/// "No route to host" after so long was said because nobody answered for the address: the kernel asks a network for it three
+/// times, a second apart. Sooner, it was known without asking. A sample that shares the last of another's three questions
+/// falls under it too, and is silence: the next one asks anew.
+const ASKED_FOR: Duration = Duration::from_secs(1);
 
 /// The class of a name without addresses: never evidence, but whose trouble it is matters to whoever is told.
 pub(super) fn of_resolve(failure: &ResolveFailure) -> ProbeOutcome {
@@ -35,14 +46,24 @@ fn is_shortage(fault: &io::Error) -> bool {
 }
 
 /// The class of a connection that did not come about.
-pub(super) fn of_connect(fault: &io::Error) -> ProbeOutcome {
-    of_errno(fault.raw_os_error().unwrap_or(0), Phase::Connect)
-        .unwrap_or_else(|| ProbeOutcome::Local(format!("failed to connect: {fault}")))
+pub(super) fn of_connect(failed: &ConnectFailure) -> ProbeOutcome {
+    evidence_in(failed)
+        .unwrap_or_else(|| ProbeOutcome::Local(format!("failed to connect: {}", failed.source)))
 }
 
 /// Whether a failure to connect is trouble of our own.
-pub(super) fn is_ours(fault: &io::Error) -> bool {
-    of_errno(fault.raw_os_error().unwrap_or(0), Phase::Connect).is_none()
+pub(super) fn is_ours(failed: &ConnectFailure) -> bool {
+    evidence_in(failed).is_none()
+}
+
+fn evidence_in(failed: &ConnectFailure) -> Option<ProbeOutcome> {
+    let number = failed.source.raw_os_error().unwrap_or(0);
+    match Errno::from_raw_os_error(number) {
+        Errno::HOSTUNREACH | Errno::HOSTDOWN if failed.waited >= ASKED_FOR => {
+            Some(ProbeOutcome::Timeout(Phase::Connect))
+        }
+        _ => of_errno(number, Phase::Connect),
+    }
 }
 
 /// The class of an answer whose head did not come whole.
@@ -80,16 +101,15 @@ fn of_broken(sight: &Sight, phase: Phase) -> Option<ProbeOutcome> {
 }
 
 /// What a system error says of the target; `None` where it speaks of ourselves: descriptors (EMFILE, ENFILE), memory
-/// (ENOBUFS, ENOMEM), ports (EADDRNOTAVAIL), routes (ENETUNREACH), a firewall of our own (EPERM, EACCES), and whatever nobody
-/// thought of, because an error that is not understood proves nothing (S5).
+/// (ENOBUFS, ENOMEM), ports (EADDRNOTAVAIL), routes (ENETUNREACH, EHOSTUNREACH), a firewall of our own (EPERM, EACCES), and
+/// whatever nobody thought of, because an error that is not understood proves nothing (S5).
 fn of_errno(number: i32, phase: Phase) -> Option<ProbeOutcome> {
     match Errno::from_raw_os_error(number) {
         Errno::CONNREFUSED => Some(ProbeOutcome::Refused),
         Errno::CONNRESET | Errno::PIPE | Errno::CONNABORTED => Some(ProbeOutcome::Reset),
-        // The kernel stopped waiting earlier than we would have: nobody at that address answers.
-        Errno::TIMEDOUT | Errno::HOSTUNREACH | Errno::HOSTDOWN => {
-            Some(ProbeOutcome::Timeout(phase))
-        }
+        // The kernel asked again and again and stopped waiting sooner than we would have. It says so after seconds of its own
+        // and never at once: no route, firewall or router is told of with this number.
+        Errno::TIMEDOUT => Some(ProbeOutcome::Timeout(phase)),
         _ => None,
     }
 }
@@ -110,6 +130,14 @@ fn words(fault: &hyper::Error) -> String {
 mod tests {
     use super::*;
 
+    fn after(waited: Duration, number: Errno) -> ConnectFailure {
+        ConnectFailure { address: ([172, 17, 0, 2], 80).into(), source: number.into(), waited }
+    }
+
+    fn at_once(number: Errno) -> ConnectFailure {
+        after(Duration::from_millis(1), number)
+    }
+
     #[test]
     fn our_own_trouble_is_never_evidence() {
         for ours in [
@@ -119,12 +147,14 @@ mod tests {
             Errno::NOMEM,
             Errno::ADDRNOTAVAIL,
             Errno::NETUNREACH,
+            Errno::HOSTUNREACH,
+            Errno::HOSTDOWN,
             Errno::PERM,
             Errno::ACCESS,
             Errno::AFNOSUPPORT,
             Errno::INVAL,
         ] {
-            let outcome = of_connect(&ours.into());
+            let outcome = of_connect(&at_once(ours));
             assert!(matches!(outcome, ProbeOutcome::Local(_)), "{ours:?}: {outcome:?}");
         }
     }
@@ -144,9 +174,20 @@ mod tests {
 
     #[test]
     fn what_the_other_side_did_is() {
-        assert_eq!(of_connect(&Errno::CONNREFUSED.into()), ProbeOutcome::Refused);
-        assert_eq!(of_connect(&Errno::CONNRESET.into()), ProbeOutcome::Reset);
-        let unreachable = of_connect(&Errno::HOSTUNREACH.into());
-        assert_eq!(unreachable, ProbeOutcome::Timeout(Phase::Connect));
+        assert_eq!(of_connect(&at_once(Errno::CONNREFUSED)), ProbeOutcome::Refused);
+        assert_eq!(of_connect(&at_once(Errno::CONNRESET)), ProbeOutcome::Reset);
+    }
+
+    #[test]
+    fn no_route_is_evidence_only_where_the_network_was_asked_and_nobody_answered() {
+        let unanswered = ProbeOutcome::Timeout(Phase::Connect);
+        for number in [Errno::HOSTUNREACH, Errno::HOSTDOWN] {
+            assert!(is_ours(&at_once(number)));
+            assert!(is_ours(&after(Duration::from_millis(999), number)));
+            assert_eq!(of_connect(&after(Duration::from_secs(3), number)), unanswered);
+        }
+        let no_network = after(Duration::from_secs(3), Errno::NETUNREACH);
+        assert!(is_ours(&no_network), "who has no route has asked nobody, however long it took");
+        assert_eq!(of_connect(&after(Duration::from_secs(7), Errno::TIMEDOUT)), unanswered);
     }
 }

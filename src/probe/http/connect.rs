@@ -15,6 +15,8 @@ const HEAD_START: Duration = Duration::from_millis(250);
 pub(super) struct ConnectFailure {
     pub(super) address: SocketAddr,
     pub(super) source: io::Error,
+    /// How long this address was waited for.
+    pub(super) waited: Duration,
 }
 
 /// The first connection that stands. `addresses` is not empty.
@@ -42,7 +44,7 @@ pub(super) async fn first(
         match ended {
             Some(Ok(connected)) => return Ok(connected),
             // Evidence says more than trouble of our own: `no route` over IPv6 hides no `refused` over IPv4.
-            Some(Err(failed)) if told.as_ref().is_none_or(|told| class::is_ours(&told.source)) => {
+            Some(Err(failed)) if told.as_ref().is_none_or(class::is_ours) => {
                 told = Some(failed);
             }
             Some(Err(_)) => {}
@@ -50,6 +52,7 @@ pub(super) async fn first(
                 return Err(told.unwrap_or_else(|| ConnectFailure {
                     address: addresses.first().copied().unwrap_or(([0, 0, 0, 0], 0).into()),
                     source: io::Error::other("there was no address to connect to"),
+                    waited: Duration::ZERO,
                 }));
             }
             None => {}
@@ -58,7 +61,8 @@ pub(super) async fn first(
 }
 
 async fn one(address: SocketAddr) -> Result<(TcpStream, SocketAddr), ConnectFailure> {
-    let failed = |source| ConnectFailure { address, source };
+    let began = super::instant();
+    let failed = |source| ConnectFailure { address, source, waited: began.elapsed() };
     let socket = match address {
         SocketAddr::V4(_) => TcpSocket::new_v4(),
         SocketAddr::V6(_) => TcpSocket::new_v6(),
