@@ -5,6 +5,7 @@
 
 use super::{address, value};
 use crate::config::{
+    pointer::{no_credential, no_variable},
     problem::{Problem, Problems},
     raw::{At, RawSecrets, RawSink, RawWebhook},
     sink::NamedSink,
@@ -265,34 +266,23 @@ fn source(
             value::path(key, value, problems).then(|| SecretSource::File(PathBuf::from(text)))
         }
         "env" => {
-            let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            let is_variable = text.chars().all(fits)
-                && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-            if !is_variable {
-                let cause = Wrong::new("letters, digits and `_`, and no digit first")
-                    .hint("it takes the variable's name, not its value");
-                problems.push(value::wrong(
-                    value,
-                    format!("`{key}` takes a variable's name"),
-                    cause,
-                ));
+            if let Some(cause) = no_variable(text) {
+                let cause = Wrong::new(cause).hint("it takes the variable's name, not its value");
+                let title = format!("`{key}` takes a variable's name");
+                problems.push(value::wrong(value, title, cause));
+                return None;
             }
-            is_variable.then(|| SecretSource::Env(text.to_owned()))
+            Some(SecretSource::Env(text.to_owned()))
         }
         _ => {
-            let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-            let is_credential =
-                !text.is_empty() && text.chars().all(fits) && !text.starts_with('.');
-            if !is_credential {
-                let cause = Wrong::new("letters, digits, `_`, `-` and `.`")
+            if let Some(cause) = no_credential(text) {
+                let cause = Wrong::new(cause)
                     .hint("it takes the name from the unit's `LoadCredential=name:path`");
-                problems.push(value::wrong(
-                    value,
-                    format!("`{key}` takes a credential's name"),
-                    cause,
-                ));
+                let title = format!("`{key}` takes a credential's name");
+                problems.push(value::wrong(value, title, cause));
+                return None;
             }
-            is_credential.then(|| SecretSource::Credential(text.to_owned()))
+            Some(SecretSource::Credential(text.to_owned()))
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::config::{
     nearest::nearest,
+    pointer::no_path,
     problem::{Problem, Problems, is_invisible, refused},
     raw::At,
     words::{self, Wrong},
@@ -171,21 +172,4 @@ pub(super) fn path(key: &str, value: &At<&str>, problems: &mut Problems) -> bool
     problems
         .push(Problem::error(value.span(), format!("`{key}` takes an absolute path")).cause(cause));
     false
-}
-
-/// Why it is no absolute path.
-pub(super) fn no_path(path: &str) -> Option<&'static str> {
-    if path.is_empty() {
-        Some("it is empty")
-    } else if path.contains("://") {
-        Some("this is an address, and no path")
-    } else if !path.starts_with('/') {
-        Some(
-            "it does not begin with `/`: where it leads would depend on the folder defib is started in",
-        )
-    } else if path.chars().any(|c| c.is_control() || is_invisible(c)) {
-        Some("it holds characters that can't be seen")
-    } else {
-        None
-    }
 }
