@@ -11,11 +11,12 @@
 //! everyday answers are no secrets (`token: expired` stays).
 //!
 //! How it is read: this file finds the words that are, name or announce a secret; `words` knows the names; `url` the places in
-//! URLs; `value` where what was found ends.
+//! URLs; `value` where what was found ends. `unseen` is another matter of text from outside: what nobody sees.
 //!
 //! One pass from left to right; what is looked at ahead is either hidden, and so passed, or bounded: text that was made to be
 //! slow costs no more than other text. What it can't know is a secret that is neither named nor formed like one.
 
+pub mod unseen;
 mod url;
 mod value;
 mod words;

@@ -5,8 +5,7 @@
 //! variable's or a credential's name, since names are shown wherever something can't be read, and long before that is no
 //! longer shown in an error (P7). Refuses to know whether there is such a file, variable or credential.
 
-use super::problem::is_invisible;
-use crate::redact;
+use crate::redact::{self, unseen::hides_something};
 
 /// What a key takes that names the place of a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +74,7 @@ pub(super) fn no_path(path: &str) -> Option<&'static str> {
         Some(
             "it does not begin with `/`: where it leads would depend on the folder defib is started in",
         )
-    } else if path.chars().any(|c| c.is_control() || is_invisible(c)) {
+    } else if hides_something(path) {
         Some("it holds characters that can't be seen")
     } else {
         None

@@ -7,6 +7,7 @@
 //! large file take no longer than they must.
 
 use super::{secret, source::Source};
+use crate::redact::unseen::{is_invisible, is_joiner};
 use annotate_snippets::{AnnotationKind, Group, Level as Shown, Origin, Renderer, Snippet};
 use std::{fmt, ops::Range};
 
@@ -331,7 +332,7 @@ pub(crate) fn quoted(text: &str) -> String {
             quoted.push('…');
             break;
         }
-        if c.is_control() || is_invisible(c) {
+        if c.is_control() || is_invisible(c) || is_joiner(c) {
             quoted.extend(c.escape_unicode());
         } else {
             quoted.push(c);
@@ -344,9 +345,4 @@ pub(crate) fn quoted(text: &str) -> String {
 /// What something can't be: its text, or "empty".
 pub(super) fn refused(text: &str) -> String {
     if text.is_empty() { "empty".to_owned() } else { quoted(text) }
-}
-
-/// Characters that turn or hide the text around them.
-pub(super) fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }

@@ -138,6 +138,28 @@ fn of_one_service() {
 }
 
 #[test]
+fn a_name_with_something_that_nobody_sees_is_refused() {
+    for c in [
+        '\u{ad}',
+        '\u{61c}',
+        '\u{2028}',
+        '\u{2029}',
+        '\u{202e}',
+        '\u{3164}',
+        '\u{e0041}',
+        '\u{200d}',
+    ] {
+        let told = told(&[&format!(
+            "{SINK}[[service]]\nname = \"we{c}b\"\ncontainers = {{ name = 'a' }}\n"
+        )]);
+        assert!(told.contains("it holds characters that can't be seen"), "{c:?}: {told}");
+    }
+    crate::loaded(&format!(
+        "{SINK}[[service]]\nname = \"❤\u{fe0f}\"\ncontainers = {{ name = 'a' }}\n"
+    ));
+}
+
+#[test]
 fn of_containers() {
     let containers = |lines: &str| format!("{SINK}[[service]]\nname = 'a'\ncontainers = {lines}\n");
     insta::assert_snapshot!(told_of(

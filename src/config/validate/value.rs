@@ -4,11 +4,11 @@
 use crate::config::{
     nearest::nearest,
     pointer::no_path,
-    problem::{Problem, Problems, is_invisible, refused},
+    problem::{Problem, Problems, refused},
     raw::At,
     words::{self, Wrong},
 };
-use crate::domain::policy::Threshold;
+use crate::{domain::policy::Threshold, redact::unseen::hides_something};
 use std::time::Duration;
 
 /// A name longer than this is a text.
@@ -151,7 +151,7 @@ pub(super) fn is_name(what: &str, value: &At<&str>, problems: &mut Problems) -> 
         "there is nothing between the quotes"
     } else if name.trim() != name {
         "it begins or ends with a space, which nobody sees in a message"
-    } else if name.chars().any(|c| c.is_control() || is_invisible(c)) {
+    } else if hides_something(name) {
         "it holds characters that can't be seen"
     } else if name.contains('/') {
         "`/` parts the names in an incident's key"
