@@ -51,6 +51,9 @@ const FORMS: &[(&str, usize)] = &[
     ("eyJ", 30),
 ];
 
+/// How a signing secret of a webhook begins (Standard Webhooks), in base64 behind it, and how much of that must follow.
+const SIGNING: (&str, usize) = ("whsec_", 10);
+
 /// What a key in PEM, or of PGP, begins with.
 const BEGIN: &str = "-----BEGIN";
 
@@ -159,8 +162,15 @@ impl<'a> Word<'a> {
         self.text.as_bytes().get(self.from.checked_sub(1)?).copied()
     }
 
-    /// `AKIA…`, `ghp_…`.
+    /// `AKIA…`, `ghp_…`, `whsec_…`.
     fn formed(&self, word: &str) -> Option<Place> {
+        let (begin, more) = SIGNING;
+        if word.starts_with(begin) {
+            let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/=_-".contains(c);
+            let key = until_end(self.text.get(self.from + begin.len()..)?, |c| !is_base64(c));
+            let to = self.from + begin.len() + key.len();
+            return (key.len() >= more).then_some((self.from, to));
+        }
         let is_formed = |(begin, more): &(&str, usize)| {
             word.strip_prefix(*begin).is_some_and(|rest| rest.len() >= *more)
         };
