@@ -7,6 +7,7 @@
 //! large file take no longer than they must.
 
 use super::{secret, source::Source};
+pub use crate::notify::plain::Style;
 use crate::redact::unseen::{is_invisible, is_joiner};
 use annotate_snippets::{AnnotationKind, Group, Level as Shown, Origin, Renderer, Snippet};
 use std::{fmt, ops::Range};
@@ -103,15 +104,6 @@ pub struct Problems {
     kept: Vec<Problem>,
     errors: usize,
     warnings: usize,
-}
-
-/// How problems are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
-    /// For files and pipes.
-    Plain,
-    /// With colours, for a terminal.
-    Coloured,
 }
 
 impl Problems {
