@@ -3,7 +3,10 @@
 //! Secrets are named and never written here. Whether they can be read is not looked at: `check` also runs where they are
 //! not, in CI for one; a sink that can't read its secret says so when it starts.
 
-use super::{address, value};
+use super::{
+    address,
+    value::{self, Bounds},
+};
 use crate::config::{
     pointer::{no_credential, no_variable},
     problem::{Problem, Problems},
@@ -21,6 +24,14 @@ use std::{path::PathBuf, time::Duration};
 
 /// Long enough for a slow answer from Slack, short enough that the next attempt comes while somebody can still be woken.
 const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// An attempt that waits longer keeps the next one from being made.
+const TIMEOUT_BOUNDS: Bounds =
+    Bounds::at_least(Duration::from_secs(1), "a name, a connection and TLS alone can take as long")
+        .at_most(
+            Duration::from_secs(5 * 60),
+            "a hung receiver would keep a page from being tried again",
+        );
 
 const TERMINAL: SinkConfig = SinkConfig::Terminal { style: Style::Plain };
 
@@ -68,8 +79,8 @@ pub(super) fn terminal() -> (SinkPolicy, NamedSink) {
 fn one(raw: &RawSink<'_>, problems: &mut Problems) -> Option<(SinkPolicy, NamedSink)> {
     let fits = value::is_name("a sink's name", &raw.name, problems);
     let severities = severities(raw, problems);
-    let zero = "nothing is delivered in no time";
-    let deadline = value::time("timeout", raw.timeout.as_ref(), zero, problems).unwrap_or(TIMEOUT);
+    let deadline =
+        value::time("timeout", raw.timeout.as_ref(), &TIMEOUT_BOUNDS, problems).unwrap_or(TIMEOUT);
     let config = config(raw, problems);
     let name = SinkName::new(*raw.name.get_ref());
     let (severities, config) = (severities?, config?);
