@@ -7,6 +7,7 @@ use defib::{
         arguments::{Arguments, Command},
         check, demo, log,
         output::Output,
+        places::{Systemd, runtime_dir as runtime_dir_of},
         run, status,
     },
     config::problem::Style,
@@ -14,7 +15,6 @@ use defib::{
 use std::{
     error::Error,
     io::{self, IsTerminal, Write},
-    path::PathBuf,
     process::ExitCode,
 };
 use tracing_subscriber::filter::LevelFilter;
@@ -25,14 +25,15 @@ const FAILED: u8 = 2;
 fn main() -> ExitCode {
     let code = match Arguments::parse().command {
         Command::Run { config, dry_run, engine, state_dir, runtime_dir } => {
-            let state_dir =
-                state_dir.or_else(|| std::env::var_os("STATE_DIRECTORY").map(PathBuf::from));
-            let systemd = std::env::var_os("RUNTIME_DIRECTORY");
-            let runtime_dir =
-                cli::runtime_dir(runtime_dir.as_deref(), state_dir.as_deref(), systemd);
-            let docker_host = std::env::var("DOCKER_HOST").ok();
-            let request =
-                run::Request { config, dry_run, engine, docker_host, state_dir, runtime_dir };
+            let request = run::Request {
+                config,
+                dry_run,
+                engine,
+                state_dir,
+                runtime_dir,
+                docker_host: std::env::var("DOCKER_HOST").ok(),
+                systemd: Systemd::of_this_process(),
+            };
             logged(LevelFilter::INFO, || match run::run(&request) {
                 Ok(()) => Ok(0),
                 Err(problem) => Err((problem.exit_code(), problem)),
@@ -49,10 +50,10 @@ fn main() -> ExitCode {
             }
         }
         Command::Status { json, state_dir, runtime_dir } => {
-            let systemd = std::env::var_os("RUNTIME_DIRECTORY");
-            let dir = cli::runtime_dir(runtime_dir.as_deref(), state_dir.as_deref(), systemd);
+            let systemd = Systemd::of_this_process();
+            let dir = runtime_dir_of(runtime_dir.as_deref(), state_dir.as_deref(), &systemd);
             let mut out = Output::to(io::stdout().lock());
-            let outcome = status::status(&dir, json, &mut out);
+            let outcome = status::status(&dir.path, json, &mut out);
             match out.close(outcome) {
                 Ok(status::Outcome::Well) => 0,
                 Ok(status::Outcome::NotWell) => 1,

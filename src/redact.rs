@@ -11,11 +11,12 @@
 //! everyday answers are no secrets (`token: expired` stays).
 //!
 //! How it is read: this file finds the words that are, name or announce a secret; `words` knows the names; `url` the places in
-//! URLs; `value` where what was found ends.
+//! URLs; `value` where what was found ends. `unseen` is another matter of text from outside: what nobody sees.
 //!
 //! One pass from left to right; what is looked at ahead is either hidden, and so passed, or bounded: text that was made to be
 //! slow costs no more than other text. What it can't know is a secret that is neither named nor formed like one.
 
+pub mod unseen;
 mod url;
 mod value;
 mod words;
@@ -49,6 +50,9 @@ const FORMS: &[(&str, usize)] = &[
     ("rk_live_", 10),
     ("eyJ", 30),
 ];
+
+/// How a signing secret of a webhook begins (Standard Webhooks), in base64 behind it, and how much of that must follow.
+const SIGNING: (&str, usize) = ("whsec_", 10);
 
 /// What a key in PEM, or of PGP, begins with.
 const BEGIN: &str = "-----BEGIN";
@@ -158,8 +162,15 @@ impl<'a> Word<'a> {
         self.text.as_bytes().get(self.from.checked_sub(1)?).copied()
     }
 
-    /// `AKIA…`, `ghp_…`.
+    /// `AKIA…`, `ghp_…`, `whsec_…`.
     fn formed(&self, word: &str) -> Option<Place> {
+        let (begin, more) = SIGNING;
+        if word.starts_with(begin) {
+            let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/=_-".contains(c);
+            let key = until_end(self.text.get(self.from + begin.len()..)?, |c| !is_base64(c));
+            let to = self.from + begin.len() + key.len();
+            return (key.len() >= more).then_some((self.from, to));
+        }
         let is_formed = |(begin, more): &(&str, usize)| {
             word.strip_prefix(*begin).is_some_and(|rest| rest.len() >= *more)
         };

@@ -40,8 +40,8 @@ pub enum Command {
         /// Where state is kept; default: the config, systemd's, /var/lib/defib.
         #[arg(long, value_name = "DIR", value_parser = absolute())]
         state_dir: Option<PathBuf>,
-        /// Where the control socket and the `hold` file are; default: systemd's, run/ in a given state directory,
-        /// /run/defib.
+        /// Where the control socket and the `hold` file are; default: run/ in a state directory that is given here,
+        /// systemd's, /run/defib.
         #[arg(long, value_name = "DIR", value_parser = absolute())]
         runtime_dir: Option<PathBuf>,
     },

@@ -155,9 +155,8 @@ impl OnlyAtStart {
         };
         let engine = (self.engine != now.engine)
             .then(|| ("engine.address", change(request.engine.is_some(), "--engine")));
-        let by = "--state-dir, or systemd's STATE_DIRECTORY,";
         let state = (self.state_dir != now.state_dir)
-            .then(|| ("state.dir", change(request.state_dir.is_some(), by)));
+            .then(|| ("state.dir", change(request.state_dir.is_some(), "--state-dir")));
         engine.into_iter().chain(state).collect()
     }
 }

@@ -12,6 +12,7 @@ pub use request::Request;
 
 use problem::log_lines;
 
+use super::places::Place;
 use super::reload::{Lacking, OnlyAtStart, Reloading, look_at_secrets};
 use crate::{
     chronicle::Chronicle,
@@ -72,27 +73,25 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
     let workers =
         Builder::new_multi_thread().worker_threads(2).thread_name("worker").enable_all().build()?;
     let tasks = Tasks::on(workers.handle().clone());
-    let state_dir = request
-        .state_dir
-        .clone()
-        .or_else(|| config.state_dir.clone())
-        .unwrap_or_else(|| PathBuf::from("/var/lib/defib"));
+    let (state, runtime) =
+        (request.state_place(config.state_dir.as_deref()), request.runtime_place());
+    let state_dir = &state.path;
     let (answers, answered) = mpsc::channel(ANSWERS);
-    let kept = open_store(&state_dir, &clock, answers)?;
-    let journal = begin_journal(&state_dir, &host, &clock);
+    let kept = open_store(state_dir, &clock, answers)?;
+    let journal = begin_journal(state_dir, &host, &clock);
     let resolver = Arc::new(Resolver::system());
     let mut lacking = Lacking::default();
-    let salt = salt(&state_dir)?;
+    let salt = salt(state_dir)?;
     workers.block_on(look_at_secrets(&mut config, &mut lacking, &salt));
     let surroundings = surroundings(&clock, &resolver)?;
     let sinks = build_sinks(&config, &surroundings)?;
     let (orders, taken) = mpsc::channel(ORDERS);
     let (refused, refused_reload) = watch::channel(None);
-    let hold = request.runtime_dir.join(HOLD);
+    let hold = runtime.path.join(HOLD);
     let mut hold_file = HoldFile::at(hold.clone()).map_err(RunProblem::System)?;
     {
         let _entered = workers.enter();
-        let (dir, asked) = (&request.runtime_dir, orders.clone());
+        let (dir, asked) = (&runtime.path, orders.clone());
         if let Err(problem) = socket::serve(dir, host.to_string(), refused_reload, asked, &tasks) {
             tracing::error!("{problem}: {}", problem.cause());
         }
@@ -117,7 +116,7 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
     say_what_is_ahead(
         &config,
         &address,
-        &state_dir,
+        [&state, &runtime],
         pages_have_arrived(&config, &*clock, &kept.records),
     );
     let world = World {
@@ -283,18 +282,22 @@ fn with_colours(config: &notify::config::SinkConfig) -> notify::config::SinkConf
 fn say_what_is_ahead(
     config: &Config,
     address: &EngineAddress,
-    state_dir: &Path,
+    [state, runtime]: [&Place; 2],
     pages_have_arrived: bool,
 ) {
     let sinks: Vec<&str> = config.sinks.iter().map(|sink| sink.name.as_str()).collect();
     let dry = if config.policy.dry_run { " (dry run: nothing is touched)" } else { "" };
     tracing::info!(
         engine = %address,
-        state = %state_dir.display(),
+        state = %state.path.display(),
+        runtime = %runtime.path.display(),
         sinks = sinks.join(", "),
         services = config.policy.services.len(),
         "watching{dry}"
     );
+    for overruled in state.overruled().chain(runtime.overruled()) {
+        tracing::info!("{overruled}");
+    }
     if !pages_have_arrived {
         tracing::warn!(
             "PAGES REACH NOBODY as far as is known: no sink that takes pages has confirmed a message yet, as it is defined now"

@@ -11,6 +11,7 @@
 mod file;
 pub mod keys;
 mod nearest;
+mod pointer;
 pub mod problem;
 mod raw;
 mod secret;

@@ -7,6 +7,8 @@
 //! large file take no longer than they must.
 
 use super::{secret, source::Source};
+pub use crate::notify::plain::Style;
+use crate::redact::unseen::{is_invisible, is_joiner};
 use annotate_snippets::{AnnotationKind, Group, Level as Shown, Origin, Renderer, Snippet};
 use std::{fmt, ops::Range};
 
@@ -102,15 +104,6 @@ pub struct Problems {
     kept: Vec<Problem>,
     errors: usize,
     warnings: usize,
-}
-
-/// How problems are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
-    /// For files and pipes.
-    Plain,
-    /// With colours, for a terminal.
-    Coloured,
 }
 
 impl Problems {
@@ -331,7 +324,7 @@ pub(crate) fn quoted(text: &str) -> String {
             quoted.push('…');
             break;
         }
-        if c.is_control() || is_invisible(c) {
+        if c.is_control() || is_invisible(c) || is_joiner(c) {
             quoted.extend(c.escape_unicode());
         } else {
             quoted.push(c);
@@ -344,9 +337,4 @@ pub(crate) fn quoted(text: &str) -> String {
 /// What something can't be: its text, or "empty".
 pub(super) fn refused(text: &str) -> String {
     if text.is_empty() { "empty".to_owned() } else { quoted(text) }
-}
-
-/// Characters that turn or hide the text around them.
-pub(super) fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }

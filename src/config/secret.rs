@@ -4,10 +4,13 @@
 //! parsed: a webhook's URL without its quotes is just the line that somebody pastes into a chat. So it knows little and
 //! masks much. A value is masked where any part of its key's path sounds secret (`url`, `token`, `headers`, …), and under
 //! `[sink]` unless the key is known to be harmless; what is left is masked where it looks like an address or a signing
-//! secret. Comments are blanked. Only in `http`, `runbook` and `address` are addresses shown, without their credentials and their query.
+//! secret. A key that names where a secret is shows its value where that has the form of such a name, and else the secret
+//! itself was pasted there. Comments are blanked. Only in `http`, `runbook` and `address` are addresses shown, without their credentials and their query.
 //!
 //! The masked text has the same length in bytes and the same line ends. Refuses to guess what a text means: it never
 //! fails, and where it is lost it masks more.
+
+use super::pointer::Pointer;
 
 const MASK: u8 = b'*';
 
@@ -27,9 +30,6 @@ const SECRET: [&str; 13] = [
     "pagerduty",
     "smtp",
 ];
-
-/// Keys whose values name where a secret is, and are none.
-const POINTERS: [&str; 4] = ["_file", "_files", "_env", "_credential"];
 
 /// Keys under `[sink]` whose values are harmless.
 const HARMLESS_IN_SINK: [&str; 4] = ["severities", "timeout", "terminal", "allow_http"];
@@ -64,6 +64,8 @@ const DEEPEST: usize = 16;
 enum Mode {
     /// All of it.
     Whole,
+    /// All of it, unless it names the place of a secret.
+    Place(Pointer),
     /// Credentials and query of an address.
     Address,
     /// What looks like an address or a signing secret.
@@ -92,8 +94,8 @@ impl Where {
         let open = self.open.iter().flat_map(|open| &open.key);
         let path: Vec<&String> = self.section.iter().chain(open).chain(&self.key).collect();
         let Some(last) = path.last() else { return Mode::Looks };
-        if POINTERS.iter().any(|suffix| last.ends_with(suffix)) {
-            return Mode::Looks;
+        if let Some(pointer) = Pointer::of(last) {
+            return Mode::Place(pointer);
         }
         let in_sink = path.first().is_some_and(|first| *first == "sink");
         let named_after_sink = if in_sink { 2 } else { 0 };
@@ -255,8 +257,12 @@ impl Scanner<'_> {
             self.at = line_end.max(start + width);
             return;
         }
-        self.mask(start + width, at, mode);
         self.at = at + width;
+        // A value with a quote in its middle is not over.
+        let behind = self.text[self.at..line_end.max(self.at)].trim_ascii_start().first();
+        let is_over = behind.is_none_or(|byte| b",]}#".contains(byte));
+        let mode = if matches!(mode, Mode::Place(_)) && !is_over { Mode::Whole } else { mode };
+        self.mask(start + width, at, mode);
     }
 
     /// Text without quotes. Up to the line's end where it is secret, since an address may hold any of the marks that end
@@ -264,10 +270,16 @@ impl Scanner<'_> {
     fn bare(&mut self, mode: Mode, end: usize) {
         let line_end = self.end_of_line(end);
         let line = &self.text[self.at..line_end];
-        let length = if mode == Mode::Whole {
-            line.len() - line.iter().rev().take_while(|byte| b" \t\r},]".contains(byte)).count()
+        let word = line.iter().position(|byte| b",]}#".contains(byte)).unwrap_or(line.len());
+        let is_shown = match mode {
+            Mode::Whole => false,
+            Mode::Place(pointer) => is_place(pointer, &line[..word]),
+            Mode::Address | Mode::Looks => true,
+        };
+        let length = if is_shown {
+            word
         } else {
-            line.iter().position(|byte| b",]}#".contains(byte)).unwrap_or(line.len())
+            line.len() - line.iter().rev().take_while(|byte| b" \t\r},]".contains(byte)).count()
         };
         let stop = self.at + length.max(1);
         self.mask(self.at, stop, mode);
@@ -291,6 +303,8 @@ fn mask(out: &mut [u8], text: &[u8], from: usize, to: usize, mode: Mode) {
     };
     match mode {
         Mode::Whole => cover(from, to),
+        Mode::Place(pointer) if is_place(pointer, part) => {}
+        Mode::Place(_) => cover(from, to),
         Mode::Address => {
             if let Some(query) = part.iter().position(|byte| *byte == b'?') {
                 cover(from + query + 1, to);
@@ -316,6 +330,10 @@ fn mask(out: &mut [u8], text: &[u8], from: usize, to: usize, mode: Mode) {
             }
         }
     }
+}
+
+fn is_place(pointer: Pointer, value: &[u8]) -> bool {
+    std::str::from_utf8(value).is_ok_and(|value| pointer.may_be_shown(value.trim()))
 }
 
 fn find(text: &[u8], sign: &[u8]) -> Option<usize> {
@@ -355,6 +373,38 @@ mod tests {
         hides("password = \"\"\"\nx\\\"\"\"\nhunter2\n\"\"\"");
         hides("note = \"\"\"never closed\npassword = \"hunter2\"");
         hides("list = [ \"never closed\"\n[sink.x]\nfoo = \"hunter2\"");
+    }
+
+    #[test]
+    fn a_secret_in_the_place_of_its_name_is_masked_however_it_is_written() {
+        for key in ["secret_env", "url_file", "secret_files", "url_credential", "x_file"] {
+            for value in ["C2FV/hunter2+BQI=", "whsec_hunter2", "https://a/hunter2", "T0 hunter2"] {
+                for header in ["[sink.a.webhook]", "[[service]]", ""] {
+                    hides(&format!("{header}\n{key} = \"{value}\""));
+                    hides(&format!("{header}\n{key} = '{value}'"));
+                    hides(&format!("{header}\n{key} = {value}"));
+                    hides(&format!("{header}\n{key} = \"{value}"));
+                    hides(&format!("{header}\n{key} = \"\"\"\n{value}\n\"\"\""));
+                    hides(&format!("{header}\n{key} = [\"/a\", \"{value}\"]"));
+                    hides(&format!("{header}\na = {{ {key} = \"{value}\", allow_http = true }}"));
+                }
+            }
+        }
+        hides("secret_env = \"hunter2\"BQI");
+        hides("secret_env = \"hunter2\" \"BQI\"");
+        hides("secret_env = C2FV+#hunter2");
+    }
+
+    #[test]
+    fn the_name_of_a_secrets_place_is_shown() {
+        for text in [
+            "[sink.a]\nslack = { url_env = \"SLACK_URL\", allow_http = true }",
+            "[sink.a]\nslack.url_credential = 'slack-url' ",
+            "[sink.a]\nwebhook = { secret_files = [\"/etc/new\", \"/etc/old\"], url_file = \"/u\" }",
+            "[sink.a]\nslack = { url_env = SLACK_URL, allow_http = true }",
+        ] {
+            assert_eq!(masked(text), text);
+        }
     }
 
     #[test]

@@ -27,7 +27,7 @@ impl Wrong {
 
 /// Longer is a slip of the pen: nothing in here waits for more than a year. It also keeps all arithmetic on times far from
 /// its bounds.
-const LONGEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+pub(super) const LONGEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
 const UNITS: [(&str, u64); 5] =
     [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
@@ -92,6 +92,10 @@ pub(super) fn spelled(duration: Duration) -> String {
     humantime::format_duration(duration).to_string()
 }
 
+/// More failures, and longer, than anybody wants to wait for: nobody would ever be told, and nothing be restarted.
+const MOST_FAILURES: u32 = 1_000;
+const LONGEST_FAILING: Duration = Duration::from_secs(24 * 60 * 60);
+
 const THRESHOLD_HINT: &str =
     "write \"5 failures\", \"60s\", or \"5 failures or 60s\" for whichever comes first";
 
@@ -121,7 +125,11 @@ fn failures(number: &str) -> Result<u32, Wrong> {
     match number.parse::<u32>() {
         Ok(0) => Err(Wrong::new("with 0 failures nothing has failed yet")
             .hint("\"1 failure\" is the least: the first failing sample")),
+        Ok(failures) if failures > MOST_FAILURES => Err(never_reached()),
         Ok(failures) => Ok(failures),
+        Err(_) if number.len() > 1 && number.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Err(never_reached())
+        }
         Err(_) => {
             let number = super::problem::quoted(number);
             Err(Wrong::new(format!("{number} is not a number of failures")).hint(THRESHOLD_HINT))
@@ -137,6 +145,7 @@ fn failing_for(part: &str) -> Result<Duration, Wrong> {
         Ok(Duration::ZERO) => {
             Err(Wrong::new("0 s would fire before anything has failed").hint(THRESHOLD_HINT))
         }
+        Ok(duration) if duration > LONGEST_FAILING => Err(never_reached()),
         Ok(duration) => Ok(duration),
         Err(_) => {
             let part = super::problem::quoted(part);
@@ -144,6 +153,10 @@ fn failing_for(part: &str) -> Result<Duration, Wrong> {
                 .hint(THRESHOLD_HINT))
         }
     }
+}
+
+fn never_reached() -> Wrong {
+    Wrong::new("this is hardly ever reached").hint("1000 failures and 1d are the most")
 }
 
 const STATUS_HINT: &str = "write \"200-299\", \"200\", or \"200-299, 304\"";
@@ -245,6 +258,7 @@ mod tests {
             Ok(Threshold { failures, failing_for: secs.map(Duration::from_secs) })
         };
         assert_eq!(threshold("5 failures"), of(Some(5), None));
+        assert_eq!(threshold("1000 failures or 1d"), of(Some(1_000), Some(86_400)));
         assert_eq!(threshold("1 failure"), of(Some(1), None));
         assert_eq!(threshold("60s"), of(None, Some(60)));
         assert_eq!(threshold("5 failures or 60s"), of(Some(5), Some(60)));
@@ -257,6 +271,9 @@ mod tests {
         assert_eq!(cause("5"), Err("5 of what?".into()));
         assert_eq!(cause("0 failures"), Err("with 0 failures nothing has failed yet".into()));
         assert_eq!(cause("0s"), Err("0 s would fire before anything has failed".into()));
+        assert_eq!(cause("4294967295 failures"), Err("this is hardly ever reached".into()));
+        assert_eq!(cause("99999999999 failures"), Err("this is hardly ever reached".into()));
+        assert_eq!(cause("5 failures or 25h"), Err("this is hardly ever reached".into()));
         assert_eq!(cause("3 failures or 5 failures"), Err("this counts failures twice".into()));
         assert_eq!(cause("3s or 5s"), Err("this has two durations".into()));
         assert_eq!(

@@ -52,8 +52,9 @@ const EVENT_LIMIT: usize = 256 * 1024;
 /// come within two minutes.
 const ACT_PATIENCE: Duration = Duration::from_secs(15 * 60);
 
-/// Acts that may wait for an answer at the same time. The domain starts few; lost ones last [`ACT_PATIENCE`].
-const ACTS_AT_ONCE: usize = 64;
+/// Acts that may wait for an answer at the same time. The domain starts few, and never more than the config's
+/// `max_concurrent`, which is bound by this; lost ones last [`ACT_PATIENCE`].
+pub const ACTS_AT_ONCE: usize = 64;
 
 /// How long, and how much at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 //! in the sink's own measure and never splits a character. What a sink's markup makes of `<` or `*` is that sink's
 //! matter. This file refuses to guess at meaning: it shortens and cleans, and never rewords.
 
+use crate::redact::unseen::is_invisible;
 use std::borrow::Cow;
 
 /// What stands where something was cut away.
@@ -115,16 +116,7 @@ fn cleaned(text: &str) -> String {
 /// Whether a character acts on what it is shown on, or hides: a control or line break of any kind, a turned direction, nothing
 /// to be seen. What is shown raw, as in the log, must escape these.
 pub fn acts_on_a_screen(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') || is_invisible(c)
-}
-
-/// What turns the direction of reading round, hides, or fills space without being seen. The joiner and the variation
-/// selectors stay: emoji are built with them.
-fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}' | '\u{200c}' | '\u{200e}' | '\u{200f}'
-        | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
-        | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+    c.is_control() || is_invisible(c)
 }
 
 type Chars<'a> = std::iter::Peekable<std::str::Chars<'a>>;

@@ -50,6 +50,11 @@ pub enum ClientProblem {
         /// What it said, for people.
         why: String,
     },
+    /// Its answer is longer than is read.
+    TooLong {
+        /// Which socket.
+        path: PathBuf,
+    },
     /// It answered something else.
     NotUnderstood {
         /// What, cut.
@@ -90,6 +95,13 @@ impl fmt::Display for ClientProblem {
             Self::Refused { path, why } => {
                 write!(f, "the daemon at {} answers: {why}", path.display())
             }
+            Self::TooLong { path } => write!(
+                f,
+                "the answer of the daemon at {} is longer than {} MiB and was not read to its end: more is watched here, or \
+                 said of it, than `defib status` can show; its log has what changes",
+                path.display(),
+                ANSWER_BYTES / (1024 * 1024)
+            ),
             Self::NotUnderstood { answer } => {
                 write!(
                     f,
@@ -109,6 +121,7 @@ impl Error for ClientProblem {
             | Self::Silent { .. }
             | Self::HungUp { .. }
             | Self::Refused { .. }
+            | Self::TooLong { .. }
             | Self::NotUnderstood { .. } => None,
         }
     }
@@ -148,9 +161,13 @@ fn status_within(dir: &Path, within: Duration) -> Result<Snapshot, ClientProblem
         return Err(ClientProblem::Refused { path, why: one_line(&error) });
     }
     // An answer is a line; one that has no end broke off, unless it was longer than is read.
-    if !answer.ends_with(b"\n") && u64::try_from(answer.len()).is_ok_and(|read| read < ANSWER_BYTES)
-    {
-        return Err(ClientProblem::HungUp { path });
+    if !answer.ends_with(b"\n") {
+        let is_all = u64::try_from(answer.len()).is_ok_and(|read| read < ANSWER_BYTES);
+        return Err(if is_all {
+            ClientProblem::HungUp { path }
+        } else {
+            ClientProblem::TooLong { path }
+        });
     }
     let answer = one_line(&String::from_utf8_lossy(&answer));
     Err(ClientProblem::NotUnderstood { answer: answer.chars().take(200).collect() })
@@ -229,6 +246,13 @@ mod tests {
             said_of(b"{\"error\":\"the daemon is busy or ending; try again\"}\n"),
             "the daemon at DIR/control.sock answers: the daemon is busy or ending; try again"
         );
+    }
+
+    #[test]
+    fn an_answer_that_is_too_long_is_told_as_that() {
+        let said = said_of(&vec![b'x'; usize::try_from(ANSWER_BYTES).unwrap()]);
+        assert!(said.contains("is longer than 8 MiB"), "{said}");
+        assert!(!said.contains("version") && !said.contains("xxx"), "{said}");
     }
 
     #[test]

@@ -20,7 +20,8 @@ pub const HOLD: &str = "hold";
 /// A request is a few words.
 pub const REQUEST_BYTES: u64 = 4096;
 
-/// The largest answer is the status of 1,000 containers, some hundred bytes each.
+/// The largest answer is the status of 1,000 containers: their names and what is said of them, each text cut to 300 bytes, stay
+/// below 8 KiB each also where all of them fail.
 pub const ANSWER_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Both sides give up after this.

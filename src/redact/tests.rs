@@ -124,6 +124,9 @@ fn passwords_in_urls_are_hidden() {
 #[test]
 fn what_is_formed_like_a_secret_is_one() {
     all(&[
+        ("bad signature whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "bad signature ×"),
+        ("[whsec_MfKQ+9r8/GKY==] is no key", "[×] is no key"),
+        ("it begins with whsec_ and goes on", "it begins with whsec_ and goes on"),
         ("key AKIAIOSFODNN7EXAMPLE is", "key × is"),
         ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG+bPx x", "AWS_SECRET_ACCESS_KEY=× x"),
         ("AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE", "AWS_ACCESS_KEY_ID=×"),

@@ -7,6 +7,7 @@ use crate::{
         moment::{Spoken, WallMs, millis},
         telling::story::Stage,
     },
+    notify::text::{Room, cut, fitting},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -75,7 +76,7 @@ pub struct Beside {
     pub refused_reload: Option<RefusedReload>,
 }
 
-/// How a replica stands.
+/// How a replica stands. Texts are cut to some hundred bytes, with `…` where they were.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplicaStatus {
     /// Its service.
@@ -275,6 +276,20 @@ impl Snapshot {
     }
 }
 
+/// Longest text of a replica that is shown, in bytes: what a check printed may be kilobytes, of which its incident has more.
+const SHOWN: usize = 300;
+
+/// So much of a list of what fails.
+const LISTED: Room = Room { lines: 5, each: SHOWN, total: 1_000 };
+
+fn shown(text: &str) -> String {
+    cut(text, SHOWN, char::len_utf8).into_owned()
+}
+
+fn listed(lines: &[String]) -> Vec<String> {
+    fitting(lines, LISTED, char::len_utf8)
+}
+
 impl ReplicaStatus {
     fn of(replica: &ReplicaView) -> Self {
         Self {
@@ -282,19 +297,19 @@ impl ReplicaStatus {
             name: replica.name.to_string(),
             verdict: replica.verdict.to_string(),
             verdict_for_ms: millis(replica.verdict_for),
-            state: replica.state.clone(),
-            trouble: replica.trouble.as_ref().map(|(shows, _)| shows.clone()),
+            state: shown(&replica.state),
+            trouble: replica.trouble.as_ref().map(|(shows, _)| shown(shows)),
             failures: replica.trouble.as_ref().map_or(0, |(_, failures)| *failures),
-            failing: replica.failing.clone(),
-            begins_to_fail: replica.begins_to_fail.clone(),
+            failing: listed(&replica.failing),
+            begins_to_fail: listed(&replica.begins_to_fail),
             nothing_to_judge_by: replica.nothing_to_judge_by,
-            hold: replica.hold.clone(),
+            hold: replica.hold.as_deref().map(shown),
             hold_for_ms: replica.hold_for.map(millis),
             in_hand: replica.in_hand,
             recovery_awaited: replica.recovery_awaited,
             restarts_spent: replica.spent.0,
             restarts_allowed: replica.spent.1,
-            could_not_look: replica.could_not_look.clone(),
+            could_not_look: replica.could_not_look.as_deref().map(shown),
         }
     }
 }
@@ -350,5 +365,40 @@ fn note(nothing: RestartsNothing) -> String {
         RestartsNothing::NoService => {
             "nothing is restarted: all that is watched has `restart = \"never\"` or `\"dry\"` in the config".to_owned()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operator::ANSWER_BYTES;
+
+    #[test]
+    fn what_a_thousand_failing_replicas_say_fits_in_an_answer() {
+        let long = "ü\"".repeat(2_000);
+        let replica = ReplicaStatus {
+            service: "s".repeat(400),
+            name: "n".repeat(600),
+            verdict: "failing".to_owned(),
+            verdict_for_ms: u64::MAX,
+            state: shown(&long),
+            trouble: Some(shown(&long)),
+            failures: u32::MAX,
+            failing: listed(&vec![long.clone(); 100]),
+            begins_to_fail: listed(&vec![long.clone(); 100]),
+            nothing_to_judge_by: false,
+            hold: Some(shown(&long)),
+            hold_for_ms: Some(u64::MAX),
+            in_hand: false,
+            recovery_awaited: false,
+            restarts_spent: u32::MAX,
+            restarts_allowed: u32::MAX,
+            could_not_look: Some(shown(&long)),
+        };
+        assert!(replica.state.len() <= SHOWN && replica.state.ends_with('…'), "{}", replica.state);
+        assert_eq!(shown("the check printed this"), "the check printed this");
+        let bytes = u64::try_from(serde_json::to_vec(&replica).unwrap().len()).unwrap();
+        // Half of it is left for all else.
+        assert!(bytes * 1_000 < ANSWER_BYTES, "{bytes} bytes");
     }
 }

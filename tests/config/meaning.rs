@@ -143,7 +143,7 @@ fn a_url_alone_is_a_service() {
 
 #[test]
 fn a_probes_name_leaves_out_the_query() {
-    let service = one("[[service]]\nname = 'a'\nprobe = [{ http = 'http://h/p?token=1' }]");
+    let service = one("[[service]]\nname = 'a'\nprobe = [{ http = 'http://h/p?x=1' }]");
     assert_eq!(service.probes[0].name.as_str(), "http http://h/p");
 }
 

@@ -138,6 +138,28 @@ fn of_one_service() {
 }
 
 #[test]
+fn a_name_with_something_that_nobody_sees_is_refused() {
+    for c in [
+        '\u{ad}',
+        '\u{61c}',
+        '\u{2028}',
+        '\u{2029}',
+        '\u{202e}',
+        '\u{3164}',
+        '\u{e0041}',
+        '\u{200d}',
+    ] {
+        let told = told(&[&format!(
+            "{SINK}[[service]]\nname = \"we{c}b\"\ncontainers = {{ name = 'a' }}\n"
+        )]);
+        assert!(told.contains("it holds characters that can't be seen"), "{c:?}: {told}");
+    }
+    crate::loaded(&format!(
+        "{SINK}[[service]]\nname = \"❤\u{fe0f}\"\ncontainers = {{ name = 'a' }}\n"
+    ));
+}
+
+#[test]
 fn of_containers() {
     let containers = |lines: &str| format!("{SINK}[[service]]\nname = 'a'\ncontainers = {lines}\n");
     insta::assert_snapshot!(told_of(
@@ -205,6 +227,83 @@ fn of_a_probes_pace_and_thresholds() {
             "every = '5s'\ntimeout = '5s'\n",
         ]
     ));
+}
+
+#[test]
+fn what_would_take_away_what_a_key_is_for_is_refused() {
+    let limits = |lines: &str| format!("{SINK}[host_limits]\n{lines}");
+    let sink = |lines: &str| format!("[sink.a]\nterminal = {{}}\n{lines}");
+    for (text, title) in [
+        (
+            service("budget = { refill_after_healthy = '59s' }"),
+            "`refill_after_healthy` must be at least 1m",
+        ),
+        (limits("budget = { within = '1ms' }"), "`within` must be at least 1m"),
+        (limits("max_concurrent = 65"), "`max_concurrent` must be at most 64"),
+        (service("recover_within = '999ms'"), "`recover_within` must be at least 1s"),
+        (service("stable_for = '1ms'"), "`stable_for` must be at least 1s"),
+        (probe("every = '2ms'\ntimeout = '2ms'"), "`every` must be at least 500ms"),
+        (probe("every = '25h'"), "`every` must be at most 1day"),
+        (probe("timeout = '1ms'"), "`timeout` must be at least 100ms"),
+        (probe("fall = 1001"), "`fall` must be at most 1000"),
+        (probe("rise = 1001"), "`rise` must be at most 1000"),
+        (sink("timeout = '1ms'"), "`timeout` must be at least 1s"),
+        (sink("timeout = '301s'"), "`timeout` must be at most 5m"),
+        (
+            service("page_after = '4294967295 failures'"),
+            "`page_after` takes a number of failures, a duration, or both",
+        ),
+        (
+            service("restart_after = '2 failures or 366d'"),
+            "`restart_after` takes a number of failures, a duration, or both",
+        ),
+    ] {
+        let problems = problems(&text);
+        let told: Vec<_> = problems.iter().filter(|one| one.title == title).collect();
+        assert!(told.len() == 1 && !told[0].cause.is_empty(), "{title}:\n{problems}");
+    }
+    for text in [
+        service(
+            "budget = { refill_after_healthy = '1m' }\nstable_for = '1s'\nrecover_within = '1s'",
+        ),
+        limits("max_concurrent = 64\nbudget = { restarts = 100000, within = '1m' }"),
+        probe("every = '500ms'\ntimeout = '100ms'\nfall = 1000"),
+        service("page_after = '1000 failures or 1d'\nrestart_after = '1ms'"),
+        sink("timeout = '1s'"),
+    ] {
+        crate::loaded(&text);
+    }
+}
+
+#[test]
+fn a_url_restarts_nothing_and_may_not_say_so() {
+    let url = |rest: &str| format!("{SINK}{WEB}[[service.probe]]\nhttp = 'http://a/'\n{rest}\n");
+    let told = problems(&url("may_restart = true")).to_string();
+    assert!(told.contains("`may_restart = true` has no meaning for a URL"), "{told}");
+    crate::loaded(&url("may_restart = false"));
+    crate::loaded(&probe("may_restart = true\n"));
+}
+
+#[test]
+fn no_probe_carries_a_secret() {
+    for header in [
+        "x-access-key = 'a'",
+        "X-Api-Key = 'a'",
+        "x-auth-token = 'a'",
+        "session-cookie = 'a'",
+        "x-auth = 'Basic dXNlcjpwYXNz'",
+        "x = 'whsec_MfKQ9r8GKYqrTwjU'",
+    ] {
+        let told = problems(&probe(&format!("headers = {{ {header} }}\n"))).to_string();
+        assert!(told.contains("a probe is recorded and shown"), "{header}: {told}");
+    }
+    for http in [":80/h?token=abc", "http://h/x?a=1&api_key=abc", ":80/h?sig=3fa9c1d2"] {
+        let told =
+            problems(&format!("{SINK}{WEB}[[service.probe]]\nhttp = '{http}'\n")).to_string();
+        assert!(told.contains("a probe's address must not hold a secret"), "{http}: {told}");
+    }
+    crate::loaded(&probe("headers = { accept = 'text/html', x-request-source = 'defib' }\n"));
+    crate::loaded(&format!("{SINK}{WEB}[[service.probe]]\nhttp = ':80/h?full=1&page=2'\n"));
 }
 
 #[test]

@@ -62,6 +62,35 @@ fn the_lines_around_are_still_shown() {
     assert!(told.contains("2 |"), "{told}");
 }
 
+/// Secrets as people have them, pasted where their place is to be named.
+const PASTED: [&str; 5] = [
+    "C2FVsBQI/pO5+z1n",
+    "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    "https://hooks.example.org/services/T0/B0/MfKQ9r8GKY",
+    "/services/T00000000/B00000000/MfKQ9r8GKYqrTwjUPD8ILPZI",
+];
+
+#[test]
+fn a_secret_that_was_pasted_where_its_place_is_named() {
+    for secret in PASTED {
+        for key in ["secret_env", "secret_file", "secret_files", "secret_credential"] {
+            for value in [format!("\"{secret}\""), format!("\"{secret}"), secret.to_owned()] {
+                for wrong in ["", "timeuot = 3", "url = 3"] {
+                    let text = format!(
+                        "[sink.a.webhook]\nurl = \"https://h/\"\n{key} = {value}\n{wrong}\n"
+                    );
+                    let told = match defib::config::parse("defib.toml", &text, &crate::host()) {
+                        Ok(loaded) => loaded.warnings.to_string(),
+                        Err(error) => error.to_string(),
+                    };
+                    assert!(!told.contains(&secret[8..]), "of\n{text}\nis told\n{told}");
+                }
+            }
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn however_a_line_is_cut(header in 0..HEADERS.len(), line in 0..LINES.len(), from in 0usize..20, other in 0..LINES.len()) {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::cli::places::Systemd;
 use crate::{clock::HostClock, config, domain::name::HostName};
 use rustix::process::{Signal, getpid, kill_process};
 use std::{
@@ -22,7 +23,8 @@ fn request(engine: Option<&str>) -> Request {
         engine: engine.map(str::to_owned),
         docker_host: None,
         state_dir: None,
-        runtime_dir: PathBuf::new(),
+        runtime_dir: None,
+        systemd: Systemd::default(),
     }
 }
 
@@ -42,10 +44,14 @@ fn what_only_a_start_takes_up_is_named_when_it_changes() {
     let overruled = Change::Overruled("--engine");
     assert_eq!(changed(&request(Some("unix:///c.sock"))), [(engine, overruled), (state, next)]);
     let moved = Request { state_dir: Some("/c".into()), ..request(None) };
-    let [(_, Change::AtNextStart), (key, Change::Overruled(by))] = changed(&moved)[..] else {
-        panic!("{:?}", changed(&moved));
-    };
-    assert!(key == state && by.contains("--state-dir"), "{by}");
+    let overruled = Change::Overruled("--state-dir");
+    assert_eq!(changed(&moved), [(engine, next), (state, overruled)]);
+    // What systemd says goes behind the config.
+    let unit = Systemd { state: Some("/s".into()), runtime: None };
+    assert_eq!(
+        changed(&Request { systemd: unit, ..request(None) }),
+        [(engine, next), (state, next)]
+    );
 }
 
 fn slack(path: &Path) -> Config {

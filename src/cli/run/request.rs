@@ -1,6 +1,8 @@
-//! What `defib run` was asked for on its command line and by its environment.
+//! What `defib run` was asked for, on its command line and by its environment. The two are kept apart, since the config stands
+//! between them.
 
-use std::path::PathBuf;
+use crate::cli::places::{self, Place, Systemd};
+use std::path::{Path, PathBuf};
 
 /// What was asked for.
 #[derive(Clone, Debug)]
@@ -11,10 +13,25 @@ pub struct Request {
     pub dry_run: bool,
     /// The engine's address, where said.
     pub engine: Option<String>,
+    /// `--state-dir`.
+    pub state_dir: Option<PathBuf>,
+    /// `--runtime-dir`.
+    pub runtime_dir: Option<PathBuf>,
     /// `DOCKER_HOST`.
     pub docker_host: Option<String>,
-    /// Where state is kept, where said; else as the config says, else `/var/lib/defib`.
-    pub state_dir: Option<PathBuf>,
+    /// Where systemd has directories for this.
+    pub systemd: Systemd,
+}
+
+impl Request {
+    /// Where state is kept, with what the config says.
+    pub fn state_place(&self, config: Option<&Path>) -> Place {
+        places::state_dir(self.state_dir.as_deref(), config, &self.systemd)
+    }
+
     /// Where the control socket and the `hold` file are.
-    pub runtime_dir: PathBuf,
+    pub fn runtime_place(&self) -> Place {
+        let (argument, state) = (self.runtime_dir.as_deref(), self.state_dir.as_deref());
+        places::runtime_dir(argument, state, &self.systemd)
+    }
 }

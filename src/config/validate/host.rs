@@ -1,10 +1,11 @@
 //! `[host_limits]`, `[settling]` and `[[host]]`: what holds for a host as a whole.
 
-use super::value::{self, Least};
+use super::value::{self, Bounds, Least};
 use crate::config::{
     problem::{Problem, Problems},
     raw::{RawBrake, RawHost, RawHostBudget, RawHostLimits, RawSettling, TableOrText},
 };
+use crate::docker::adapter::ACTS_AT_ONCE;
 use crate::domain::{
     name::HostName,
     policy::{BrakePolicy, HostBudget, HostLimits, Settling},
@@ -30,7 +31,11 @@ const NEVER_ACT: &str = "to act on nothing on some hosts, write `[[host]]` with 
                          `never_act = true`";
 
 pub(super) fn limits(raw: &RawHostLimits<'_>, problems: &mut Problems) -> HostLimits {
-    const LEAST: Least = Least::one("with 0 nothing could ever be restarted").instead(NEVER_ACT);
+    const LEAST: Least =
+        Least::one("with 0 nothing could ever be restarted").instead(NEVER_ACT).at_most(
+            ACTS_AT_ONCE,
+            "the engine is asked for no more at once; what is beyond would fail",
+        );
     HostLimits {
         max_concurrent: value::count(
             "max_concurrent",
@@ -55,11 +60,14 @@ pub(super) fn limits(raw: &RawHostLimits<'_>, problems: &mut Problems) -> HostLi
 
 fn budget(raw: &RawHostBudget<'_>, problems: &mut Problems) -> HostBudget {
     const LEAST: Least = Least::one("with 0 nothing could ever be restarted").instead(NEVER_ACT);
-    let zero = "the budget would never be spent";
+    const WITHIN: Bounds = Bounds::at_least(
+        Duration::from_secs(60),
+        "the budget would never be spent: hardly two restarts fall into so short a time",
+    );
     HostBudget {
         restarts: value::count("restarts", raw.restarts.as_ref(), &LEAST, problems)
             .unwrap_or(LIMITS.budget.restarts),
-        within: value::time("within", raw.within.as_ref(), zero, problems)
+        within: value::time("within", raw.within.as_ref(), &WITHIN, problems)
             .unwrap_or(LIMITS.budget.within),
     }
 }
@@ -67,7 +75,7 @@ fn budget(raw: &RawHostBudget<'_>, problems: &mut Problems) -> HostBudget {
 fn brake(raw: &RawBrake, problems: &mut Problems) -> BrakePolicy {
     const SERVICES: Least = Least::one("with 0 it would hold for ever")
         .instead("to do without the brake, set `brake = \"off\"`");
-    const PERCENT: Least = Least { number: 0, less: "there is less than nothing", instead: None };
+    const PERCENT: Least = Least::number(0, "there is less than nothing");
     let percent = value::count("percent", raw.percent.as_ref(), &PERCENT, problems);
     let at_most_all = percent.filter(|percent| *percent <= 100);
     if let (Some(percent), None, Some(given)) = (percent, at_most_all, raw.percent.as_ref()) {

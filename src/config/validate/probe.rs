@@ -5,7 +5,7 @@
 use super::{
     address,
     definition::definition,
-    value::{self, Least},
+    value::{self, Bounds, Least},
 };
 use crate::config::{
     problem::{Problem, Problems, quoted},
@@ -16,6 +16,7 @@ use crate::domain::{
     name::ProbeName,
     policy::{HttpProbe, Place, ProbePolicy, ProbeSpec},
 };
+use crate::redact::{self, is_secret_name};
 use std::time::Duration;
 
 const EVERY: Duration = Duration::from_secs(5);
@@ -76,13 +77,30 @@ pub(super) fn read(
     Some(Read { probe, named_at: raw.name.as_ref().unwrap_or(http).span() })
 }
 
-const LEAST_FALL: Least = Least::one("with 0 it would be failing before it was asked").instead(
-    "`fall = 1` is the least: the first failure. To watch without restarting, set \
+const LEAST_FALL: Least = Least::one("with 0 it would be failing before it was asked")
+    .instead(
+        "`fall = 1` is the least: the first failure. To watch without restarting, set \
               `restart = \"dry\"` in the service",
-);
+    )
+    .at_most(MANY, "it would never be failing");
 
 const LEAST_RISE: Least = Least::one("with 0 it would be well again before it was asked")
-    .instead("`rise = 1` is the least: the first pass");
+    .instead("`rise = 1` is the least: the first pass")
+    .at_most(MANY, "it would never be well again");
+
+/// Many failures in a row are found out after a day or more, and are told of as one.
+const MANY: usize = 1_000;
+
+/// More often than twice a second costs the target more than it tells (L5).
+const EVERY_BOUNDS: Bounds =
+    Bounds::at_least(Duration::from_millis(500), "the target would do little but answer")
+        .at_most(Duration::from_secs(24 * 60 * 60), "what fails would be found out days later");
+
+/// A busy host lets a process wait for tens of milliseconds.
+const TIMEOUT_BOUNDS: Bounds = Bounds::at_least(
+    Duration::from_millis(100),
+    "no answer is sure to come in so short a time: what is well would seem to fail",
+);
 
 /// Without the query, which may hold a token.
 fn named_after(http: &str) -> String {
@@ -90,10 +108,8 @@ fn named_after(http: &str) -> String {
 }
 
 fn pace(raw: &RawProbe<'_>, problems: &mut Problems) -> (Duration, Duration) {
-    let zero = "it would never rest";
-    let given_every = value::time("every", raw.every.as_ref(), zero, problems);
-    let zero = "no answer comes in no time: every sample would fail";
-    let given_timeout = value::time("timeout", raw.timeout.as_ref(), zero, problems);
+    let given_every = value::time("every", raw.every.as_ref(), &EVERY_BOUNDS, problems);
+    let given_timeout = value::time("timeout", raw.timeout.as_ref(), &TIMEOUT_BOUNDS, problems);
     let (every, timeout) = (given_every.unwrap_or(EVERY), given_timeout.unwrap_or(TIMEOUT));
     let place = match (given_timeout, given_every) {
         (Some(_), _) => raw.timeout.as_ref(),
@@ -181,10 +197,6 @@ fn method(raw: &RawProbe<'_>, problems: &mut Problems) -> String {
 const OWN_HEADERS: [&str; 6] =
     ["connection", "content-length", "transfer-encoding", "te", "upgrade", "expect"];
 
-/// Words in a header's name that make its value a secret.
-const SECRET_HEADERS: [&str; 7] =
-    ["authorization", "cookie", "token", "secret", "password", "api-key", "apikey"];
-
 fn headers(raw: &RawProbe<'_>, problems: &mut Problems) -> Vec<(String, String)> {
     let mut headers: Vec<(String, String)> = Vec::new();
     for (name, text) in &raw.headers {
@@ -196,7 +208,8 @@ fn headers(raw: &RawProbe<'_>, problems: &mut Problems) -> Vec<(String, String)>
             "a header's value is ASCII and has no line ends"
         } else if OWN_HEADERS.contains(&lower.as_str()) {
             "defib sets this one by itself"
-        } else if SECRET_HEADERS.iter().any(|word| lower.contains(word)) {
+        } else if is_secret_name(&lower) || holds_a_secret(&format!("{lower}: {}", text.get_ref()))
+        {
             "its value is a secret, and a probe is recorded and shown; not supported in this version"
         } else if headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(&lower)) {
             "it stands here twice: headers do not differ by capital letters"
@@ -208,6 +221,11 @@ fn headers(raw: &RawProbe<'_>, problems: &mut Problems) -> Vec<(String, String)>
         problems.push(Problem::error(name.span(), title).cause(cause));
     }
     headers
+}
+
+/// Whether it would be hidden wherever it comes from outside.
+fn holds_a_secret(text: &str) -> bool {
+    redact::text(text) != text
 }
 
 fn body_cap(raw: &RawProbe<'_>, problems: &mut Problems) -> u64 {
@@ -265,6 +283,14 @@ fn place(
     has_containers: bool,
     problems: &mut Problems,
 ) -> Option<(Place, String)> {
+    if holds_a_secret(http.get_ref()) {
+        problems.push(
+            Problem::error(http.span(), "a probe's address must not hold a secret")
+                .cause("a probe is recorded and shown")
+                .hint("let the target answer its health check without one; a probe can't send any yet"),
+        );
+        return None;
+    }
     match address::probed(http.get_ref()) {
         Ok((Place::Replica { port, network: _ }, path)) => {
             if !has_containers {
@@ -285,14 +311,24 @@ fn place(
             Some((Place::Replica { port, network }, path))
         }
         Ok((place @ Place::Url { .. }, path)) => {
-            for (key, given) in [("via", &raw.via), ("network", &raw.network)] {
-                if let Some(given) = given {
-                    problems.push(
-                        Problem::error(given.span(), format!("`{key}` has no meaning for a URL"))
-                            .cause("it says how replicas are reached")
-                            .also(http.span(), "this is asked as it stands"),
-                    );
-                }
+            let how = "it says how replicas are reached";
+            let may_restart = raw.may_restart.as_ref().filter(|may| *may.get_ref());
+            let given = [
+                ("via", raw.via.as_ref().map(At::span), how),
+                ("network", raw.network.as_ref().map(At::span), how),
+                (
+                    "may_restart = true",
+                    may_restart.map(At::span),
+                    "it asks no replica, so it can't say which to restart",
+                ),
+            ];
+            for (key, at, cause) in given {
+                let Some(at) = at else { continue };
+                problems.push(
+                    Problem::error(at, format!("`{key}` has no meaning for a URL"))
+                        .cause(cause)
+                        .also(http.span(), "this is asked as it stands"),
+                );
             }
             Some((place, path))
         }

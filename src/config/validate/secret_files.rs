@@ -4,8 +4,8 @@
 //! Found also in a sink that is refused for another reason: what is missing on a host shall not come out only when the file
 //! has no other error.
 
-use super::value;
 use crate::config::{
+    pointer::no_path,
     raw::{At, RawSink},
     sink::SecretFile,
 };
@@ -22,7 +22,7 @@ pub(super) fn of(raw: &[RawSink<'_>]) -> Vec<SecretFile> {
     for raw in raw {
         let sink = SinkName::new(*raw.name.get_ref());
         let mut add = |key, file: &At<&str>, alone: &dyn Fn(SecretSource) -> SinkConfig| {
-            if value::no_path(file.get_ref()).is_none() {
+            if no_path(file.get_ref()).is_none() {
                 let source = SecretSource::File(PathBuf::from(*file.get_ref()));
                 let (sink, alone) = (sink.clone(), alone(source.clone()));
                 found.push(SecretFile { sink, key, at: file.span(), source, alone });

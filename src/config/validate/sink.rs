@@ -3,8 +3,12 @@
 //! Secrets are named and never written here. Whether they can be read is not looked at: `check` also runs where they are
 //! not, in CI for one; a sink that can't read its secret says so when it starts.
 
-use super::{address, value};
+use super::{
+    address,
+    value::{self, Bounds},
+};
 use crate::config::{
+    pointer::{no_credential, no_variable},
     problem::{Problem, Problems},
     raw::{At, RawSecrets, RawSink, RawWebhook},
     sink::NamedSink,
@@ -20,6 +24,14 @@ use std::{path::PathBuf, time::Duration};
 
 /// Long enough for a slow answer from Slack, short enough that the next attempt comes while somebody can still be woken.
 const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// An attempt that waits longer keeps the next one from being made.
+const TIMEOUT_BOUNDS: Bounds =
+    Bounds::at_least(Duration::from_secs(1), "a name, a connection and TLS alone can take as long")
+        .at_most(
+            Duration::from_secs(5 * 60),
+            "a hung receiver would keep a page from being tried again",
+        );
 
 const TERMINAL: SinkConfig = SinkConfig::Terminal { style: Style::Plain };
 
@@ -67,8 +79,8 @@ pub(super) fn terminal() -> (SinkPolicy, NamedSink) {
 fn one(raw: &RawSink<'_>, problems: &mut Problems) -> Option<(SinkPolicy, NamedSink)> {
     let fits = value::is_name("a sink's name", &raw.name, problems);
     let severities = severities(raw, problems);
-    let zero = "nothing is delivered in no time";
-    let deadline = value::time("timeout", raw.timeout.as_ref(), zero, problems).unwrap_or(TIMEOUT);
+    let deadline =
+        value::time("timeout", raw.timeout.as_ref(), &TIMEOUT_BOUNDS, problems).unwrap_or(TIMEOUT);
     let config = config(raw, problems);
     let name = SinkName::new(*raw.name.get_ref());
     let (severities, config) = (severities?, config?);
@@ -265,34 +277,23 @@ fn source(
             value::path(key, value, problems).then(|| SecretSource::File(PathBuf::from(text)))
         }
         "env" => {
-            let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            let is_variable = text.chars().all(fits)
-                && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-            if !is_variable {
-                let cause = Wrong::new("letters, digits and `_`, and no digit first")
-                    .hint("it takes the variable's name, not its value");
-                problems.push(value::wrong(
-                    value,
-                    format!("`{key}` takes a variable's name"),
-                    cause,
-                ));
+            if let Some(cause) = no_variable(text) {
+                let cause = Wrong::new(cause).hint("it takes the variable's name, not its value");
+                let title = format!("`{key}` takes a variable's name");
+                problems.push(value::wrong(value, title, cause));
+                return None;
             }
-            is_variable.then(|| SecretSource::Env(text.to_owned()))
+            Some(SecretSource::Env(text.to_owned()))
         }
         _ => {
-            let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-            let is_credential =
-                !text.is_empty() && text.chars().all(fits) && !text.starts_with('.');
-            if !is_credential {
-                let cause = Wrong::new("letters, digits, `_`, `-` and `.`")
+            if let Some(cause) = no_credential(text) {
+                let cause = Wrong::new(cause)
                     .hint("it takes the name from the unit's `LoadCredential=name:path`");
-                problems.push(value::wrong(
-                    value,
-                    format!("`{key}` takes a credential's name"),
-                    cause,
-                ));
+                let title = format!("`{key}` takes a credential's name");
+                problems.push(value::wrong(value, title, cause));
+                return None;
             }
-            is_credential.then(|| SecretSource::Credential(text.to_owned()))
+            Some(SecretSource::Credential(text.to_owned()))
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{
     address,
-    value::{self, Least},
+    value::{self, Bounds, Least},
 };
 use crate::config::{
     problem::{Problem, Problems},
@@ -86,17 +86,12 @@ impl Treatment {
             recover_within: value::time(
                 "recover_within",
                 raw.recover_within.as_ref(),
-                "no restart could ever have helped by then",
+                &RECOVER_WITHIN,
                 problems,
             )
             .unwrap_or(base.recover_within),
-            stable_for: value::time(
-                "stable_for",
-                raw.stable_for.as_ref(),
-                "every single pass would end the trouble and begin a new one",
-                problems,
-            )
-            .unwrap_or(base.stable_for),
+            stable_for: value::time("stable_for", raw.stable_for.as_ref(), &STABLE_FOR, problems)
+                .unwrap_or(base.stable_for),
             severity: value::choice("severity", raw.severity.as_ref(), &SEVERITY, problems)
                 .unwrap_or(base.severity),
             page: value::choice("page", raw.page.as_ref(), &PAGE, problems).unwrap_or(base.page),
@@ -105,7 +100,7 @@ impl Treatment {
             min_healthy: value::count(
                 "min_healthy",
                 raw.min_healthy.as_ref(),
-                &Least { number: 0, less: "there are no fewer than none", instead: None },
+                &Least::number(0, "there are no fewer than none"),
                 problems,
             )
             .unwrap_or(base.min_healthy),
@@ -129,6 +124,21 @@ const MAX_ACTING: Least = Least::one("with 0 nothing could ever be restarted")
 const RESTARTS: Least = Least::one("with 0 nothing could ever be restarted")
     .instead("to watch without restarting, set `restart = \"dry\"` or `restart = \"never\"`");
 
+/// The shortest wait that a start and a first check can take.
+const RECOVER_WITHIN: Bounds =
+    Bounds::at_least(Duration::from_secs(1), "no restart could ever have helped by then");
+
+const STABLE_FOR: Bounds = Bounds::at_least(
+    Duration::from_secs(1),
+    "every single pass would end the trouble and begin a new one",
+);
+
+/// What dies again and again is well for some seconds between: only a span that it does not live through bounds its restarts.
+const REFILL_AFTER_HEALTHY: Bounds = Bounds::at_least(
+    Duration::from_secs(60),
+    "the budget would never be spent: what dies again and again would be restarted for ever",
+);
+
 fn budget(
     raw: Option<&RawBudget<'_>>,
     base: ServiceBudget,
@@ -141,7 +151,7 @@ fn budget(
         refill_after_healthy: value::time(
             "refill_after_healthy",
             raw.refill_after_healthy.as_ref(),
-            "the budget would never be spent: a container that can't start would be restarted for ever",
+            &REFILL_AFTER_HEALTHY,
             problems,
         )
         .unwrap_or(base.refill_after_healthy),

@@ -3,11 +3,12 @@
 
 use crate::config::{
     nearest::nearest,
-    problem::{Problem, Problems, is_invisible, refused},
+    pointer::no_path,
+    problem::{Problem, Problems, refused},
     raw::At,
-    words::{self, Wrong},
+    words::{self, Wrong, spelled},
 };
-use crate::domain::policy::Threshold;
+use crate::{domain::policy::Threshold, redact::unseen::hides_something};
 use std::time::Duration;
 
 /// A name longer than this is a text.
@@ -37,19 +38,42 @@ pub(super) fn duration(
     }
 }
 
-/// A duration above 0; `zero` says what 0 would mean.
+/// Between which two a duration must be, and what less and more would mean. A bound stands where what is beyond it takes away
+/// what the key is for; who has it so wrote another unit than was meant.
+pub(super) struct Bounds {
+    least: Duration,
+    less: &'static str,
+    most: Duration,
+    more: &'static str,
+}
+
+impl Bounds {
+    pub(super) const fn at_least(least: Duration, less: &'static str) -> Self {
+        Self { least, less, most: words::LONGEST, more: "this is longer than a year" }
+    }
+
+    pub(super) const fn at_most(self, most: Duration, more: &'static str) -> Self {
+        Self { most, more, ..self }
+    }
+}
+
+/// A duration within bounds.
 pub(super) fn time(
     key: &str,
     value: Option<&At<&str>>,
-    zero: &str,
+    bounds: &Bounds,
     problems: &mut Problems,
 ) -> Option<Duration> {
     let duration = duration(key, value, problems)?;
-    if duration > Duration::ZERO {
+    let (wrong, cause) = if duration < bounds.least {
+        (format!("at least {}", spelled(bounds.least)), bounds.less)
+    } else if duration > bounds.most {
+        (format!("at most {}", spelled(bounds.most)), bounds.more)
+    } else {
         return Some(duration);
-    }
+    };
     let at = value.map(At::span).unwrap_or_default();
-    problems.push(Problem::error(at, format!("`{key}` must be longer than 0")).cause(zero));
+    problems.push(Problem::error(at, format!("`{key}` must be {wrong}")).cause(cause));
     None
 }
 
@@ -69,16 +93,26 @@ pub(super) fn threshold(
     }
 }
 
-/// What the least allowed number is, what less would mean, and what to do instead.
+/// What the least allowed number is, what less would mean, and what to do instead; and what the most is.
 pub(super) struct Least {
-    pub(super) number: u32,
-    pub(super) less: &'static str,
-    pub(super) instead: Option<&'static str>,
+    number: u32,
+    less: &'static str,
+    instead: Option<&'static str>,
+    most: usize,
+    more: &'static str,
 }
 
 impl Least {
+    pub(super) const fn number(number: u32, less: &'static str) -> Self {
+        Self { number, less, instead: None, most: MOST, more: "nothing is counted so far" }
+    }
+
     pub(super) const fn one(less: &'static str) -> Self {
-        Self { number: 1, less, instead: None }
+        Self::number(1, less)
+    }
+
+    pub(super) const fn at_most(self, most: usize, more: &'static str) -> Self {
+        Self { most, more, ..self }
     }
 
     pub(super) const fn instead(self, instead: &'static str) -> Self {
@@ -87,7 +121,7 @@ impl Least {
 }
 
 /// More of anything that is counted here is a slip of the pen.
-const MOST: u32 = 1_000_000;
+const MOST: usize = 1_000_000;
 
 pub(super) fn count(
     key: &str,
@@ -96,12 +130,13 @@ pub(super) fn count(
     problems: &mut Problems,
 ) -> Option<u32> {
     let value = value?;
+    let is_at_most = usize::try_from(*value.get_ref()).is_ok_and(|number| number <= least.most);
     match u32::try_from(*value.get_ref()) {
-        Ok(number) if (least.number..=MOST).contains(&number) => Some(number),
+        Ok(number) if number >= least.number && is_at_most => Some(number),
         _ if *value.get_ref() > 0 => {
             problems.push(
-                Problem::error(value.span(), format!("`{key}` must be at most {MOST}"))
-                    .cause("nothing is counted so far"),
+                Problem::error(value.span(), format!("`{key}` must be at most {}", least.most))
+                    .cause(least.more),
             );
             None
         }
@@ -150,7 +185,7 @@ pub(super) fn is_name(what: &str, value: &At<&str>, problems: &mut Problems) -> 
         "there is nothing between the quotes"
     } else if name.trim() != name {
         "it begins or ends with a space, which nobody sees in a message"
-    } else if name.chars().any(|c| c.is_control() || is_invisible(c)) {
+    } else if hides_something(name) {
         "it holds characters that can't be seen"
     } else if name.contains('/') {
         "`/` parts the names in an incident's key"
@@ -171,21 +206,4 @@ pub(super) fn path(key: &str, value: &At<&str>, problems: &mut Problems) -> bool
     problems
         .push(Problem::error(value.span(), format!("`{key}` takes an absolute path")).cause(cause));
     false
-}
-
-/// Why it is no absolute path.
-pub(super) fn no_path(path: &str) -> Option<&'static str> {
-    if path.is_empty() {
-        Some("it is empty")
-    } else if path.contains("://") {
-        Some("this is an address, and no path")
-    } else if !path.starts_with('/') {
-        Some(
-            "it does not begin with `/`: where it leads would depend on the folder defib is started in",
-        )
-    } else if path.chars().any(|c| c.is_control() || is_invisible(c)) {
-        Some("it holds characters that can't be seen")
-    } else {
-        None
-    }
 }

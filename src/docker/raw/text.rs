@@ -1,10 +1,10 @@
 //! Text from outside: valid, without secrets, without control characters, no longer than wanted.
 //!
 //! What a healthcheck prints, or an engine says, ends in logs, journals and messages. Secrets are hidden here once
-//! ([`crate::redact`]), before anything is cut in two; terminal escapes and characters that turn the direction of writing are
-//! replaced; what a sink must escape for itself stays the sink's work.
+//! ([`crate::redact`]), before anything is cut in two; terminal escapes and characters that turn the direction of writing or can't be
+//! seen are replaced; what a sink must escape for itself stays the sink's work.
 
-use crate::redact;
+use crate::redact::{self, unseen::is_invisible};
 use serde::Deserialize;
 
 /// Longest message of an engine that is kept.
@@ -17,7 +17,7 @@ pub(in crate::docker) fn cleaned(text: &str, limit: usize) -> String {
         let character = match character {
             '\n' | '\t' => character,
             '\r' => continue,
-            other if other.is_control() || turns_direction(other) => char::REPLACEMENT_CHARACTER,
+            other if other.is_control() || is_invisible(other) => char::REPLACEMENT_CHARACTER,
             other => other,
         };
         if kept.len() + character.len_utf8() > limit {
@@ -26,11 +26,6 @@ pub(in crate::docker) fn cleaned(text: &str, limit: usize) -> String {
         kept.push(character);
     }
     kept
-}
-
-/// Marks that make text read in another order than it is written.
-fn turns_direction(character: char) -> bool {
-    matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The message of an error's body: Docker's and Podman's `{"message": …}`, or the body itself where it is something else.
@@ -69,6 +64,7 @@ mod tests {
     fn escapes_and_turned_writing_are_replaced_and_lines_stay() {
         assert_eq!(cleaned("\u{1b}[31mred\r\n\tnext\0", 99), "\u{fffd}[31mred\n\tnext\u{fffd}");
         assert_eq!(cleaned("a\u{202e}b\u{2066}", 99), "a\u{fffd}b\u{fffd}");
+        assert_eq!(cleaned("a\u{2028}b\u{e0041}❤\u{fe0f}", 99), "a\u{fffd}b\u{fffd}❤\u{fe0f}");
     }
 
     #[test]
