@@ -45,7 +45,7 @@ use std::{
     collections::BTreeMap,
     error::Error,
     io::{self, IsTerminal},
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
 };
 use tokio::{
