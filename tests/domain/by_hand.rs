@@ -479,3 +479,32 @@ fn what_stands_still_beside_a_container_that_is_removed_is_looked_at_at_once() {
     rig.run(seconds(1));
     assert_eq!(rig.view().replicas[0].state, "stopped, exit code 1");
 }
+
+#[test]
+fn what_was_renamed_is_missed_though_its_labels_stay_and_what_is_made_in_its_place_is_it() {
+    use defib::domain::policy::{ContainerMatch, ServicePolicy};
+    let of_compose = |container: &mut Container| {
+        for (key, value) in [("project", "shop"), ("service", "web"), ("container-number", "1")] {
+            container.labels.insert(format!("com.docker.compose.{key}"), value.to_owned());
+        }
+        container.healthcheck = Some(crate::rig::healthcheck());
+    };
+    let named = ContainerMatch::Name("web".to_owned());
+    let web = ServicePolicy { containers: vec![named], ..probed("web") };
+    let mut rig = Rig::new(policy(vec![web]));
+    rig.add_with("web", of_compose);
+    rig.run(seconds(SETTLED));
+    rename(&mut rig, "web", "old");
+    rig.run(seconds(700));
+    let told = rig.told();
+    assert!(told.iter().any(|(kind, ..)| *kind == MessageKind::Opened), "{told:?}");
+    assert!(told.iter().all(|(_, severity, _)| *severity == Severity::Ticket), "{told:?}");
+    rig.add_with("web", of_compose);
+    rig.run(seconds(60));
+    rig.remove("old");
+    rig.run(seconds(60));
+    let view = rig.view();
+    let web = view.replicas.iter().find(|replica| replica.service.as_str() == "web").unwrap();
+    assert_eq!(web.verdict, defib::domain::judging::verdict::Verdict::Healthy);
+    assert_eq!(rig.told().last().unwrap().0, MessageKind::Resolved, "{:?}", rig.told());
+}
