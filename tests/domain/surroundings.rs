@@ -491,3 +491,30 @@ fn a_message_about_many_replicas_names_some_and_counts_the_rest() {
     let (_, _, last) = rig.sent.last().unwrap();
     assert!(last.done.last().unwrap().contains("28 more"), "{:?}", last.done);
 }
+
+#[test]
+fn a_job_that_has_finished_is_no_healthcheck_that_stopped_reporting() {
+    for exit_code in [0, 1] {
+        for behaviour in [Behaviour::Fine, Behaviour::CannotLook] {
+            let mut rig = Rig::new(policy(vec![service("job")]));
+            rig.add_with("job", |container| {
+                container.healthcheck = Some(healthcheck());
+                container.behaviour = behaviour.clone();
+            });
+            rig.run(seconds(20));
+            let now = rig.now;
+            let container = rig.containers.get_mut("job").unwrap();
+            (container.state, container.exit_code, container.finished) =
+                (ContainerState::Exited, Some(exit_code), Some(now));
+            let id = container.id.clone();
+            rig.event(&id, "job", EventAction::Died { exit_code: Some(exit_code) });
+            rig.run(seconds(300));
+            rig.crash();
+            rig.run(seconds(300));
+            let blind = |message: &defib::domain::message::Message| {
+                message.headline.contains("can't be evaluated")
+            };
+            assert!(!rig.sent.iter().any(|(_, _, message)| blind(message)), "{:?}", rig.told());
+        }
+    }
+}

@@ -8,7 +8,9 @@
 use super::streak::{Failure, Streak};
 use crate::domain::{
     moment::{EngineMs, Moment, millis},
-    observation::{Health, HealthEntry, HealthResult, HealthStatus, Healthcheck, Inspection},
+    observation::{
+        ContainerState, Health, HealthEntry, HealthResult, HealthStatus, Healthcheck, Inspection,
+    },
     stall::leave_out,
 };
 use std::time::Duration;
@@ -74,6 +76,12 @@ impl HealthEvidence {
         let fresh = |entry: &&HealthEntry| fresh_after.is_none_or(|after| entry.start >= after);
         let last = health.log.last().filter(fresh);
         self.reading = match (&health.status, last) {
+        if inspection.state != ContainerState::Running {
+            // The engine checks only what runs: of anything else silence says nothing.
+            self.stale_since = None;
+            self.could_not_run = None;
+            return;
+        }
             (HealthStatus::Starting, Some(entry))
                 if self.streak.failing
                     && entry.result == HealthResult::Failed

@@ -15,7 +15,7 @@ use crate::domain::{
     policy::{PageWhen, ServicePolicy},
     replicas::judging::fails_now,
     telling::{IncidentKey, incident::Picture, story::Stage, wording},
-    watching::replica::Replica,
+    watching::{lifecycle::Lifecycle, replica::Replica},
 };
 use std::time::Duration;
 
@@ -332,9 +332,25 @@ impl Domain {
     }
 }
 
+/// Whether it runs, as far as is known. What stands still has no healthcheck and no probe that could miss anything.
+fn may_run(lifecycle: &Lifecycle) -> bool {
+    match lifecycle {
+        Lifecycle::Unseen | Lifecycle::Running { .. } | Lifecycle::Remote => true,
+        Lifecycle::Paused { .. }
+        | Lifecycle::Restarting
+        | Lifecycle::Created
+        | Lifecycle::Stopped(_)
+        | Lifecycle::Gone
+        | Lifecycle::Odd(_) => false,
+    }
+}
+
 /// What of a replica can't be looked at, since when and why.
 fn blind_spots(replica: &Replica) -> Vec<(Moment, String)> {
     let by_engine = replica.could_not_look.clone();
+    if !may_run(&replica.lifecycle) {
+        return by_engine.into_iter().collect();
+    }
     let by_health = replica.evidence.health.could_not_run.clone().map(|(since, why)| {
         (since, format!("its healthcheck could not be executed: {}", why.trim()))
     });
