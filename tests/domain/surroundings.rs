@@ -518,3 +518,30 @@ fn a_job_that_has_finished_is_no_healthcheck_that_stopped_reporting() {
         }
     }
 }
+
+#[test]
+fn a_life_that_began_before_the_clock_was_set_back_is_judged_as_any_other() {
+    for set_back_while_watched in [false, true] {
+        let mut rig = Rig::new(policy(vec![never("web")]));
+        rig.add_with("web", |container| container.healthcheck = Some(healthcheck()));
+        let ahead = |rig: &mut Rig| {
+            let container = rig.containers.get_mut("web").unwrap();
+            container.started += 7_200_000;
+            let id = container.id.clone();
+            rig.event(&id, "web", EventAction::Updated);
+        };
+        if !set_back_while_watched {
+            ahead(&mut rig);
+        }
+        rig.run(seconds(400));
+        if set_back_while_watched {
+            ahead(&mut rig);
+        }
+        rig.run(seconds(60));
+        assert_eq!(rig.view().replicas[0].verdict, Verdict::Healthy);
+        rig.behave("web", Behaviour::Hangs);
+        rig.run(seconds(60));
+        assert_eq!(rig.view().replicas[0].verdict, Verdict::Unhealthy);
+        assert!(!rig.sent.is_empty(), "{:?}", rig.told());
+    }
+}

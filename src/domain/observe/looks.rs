@@ -385,6 +385,9 @@ impl Replica {
         else {
             return;
         };
+        if !health::is_past(finished, inspection) {
+            return;
+        }
         let ended_ago = inspection.engine_now.since(finished);
         let stopped_ago = now.awake.since(since.awake);
         if stopped_ago.saturating_sub(ended_ago) > self.stop_takes() {
@@ -401,6 +404,12 @@ impl Replica {
     /// Takes in what the engine says of it.
     fn apply(&mut self, inspection: &Inspection, now: Moment) {
         let before = std::mem::replace(&mut self.lifecycle, Lifecycle::of(inspection, now.awake));
+        // Which life it is the start tells by its text alone; since when, only where the clock was not set back since.
+        let begun = inspection.started.filter(|started| health::is_past(*started, inspection));
+        if self.fresh_after.is_some_and(|after| !health::is_past(after, inspection)) {
+            let was_start = self.fresh_after == inspection.started;
+            self.fresh_after = (!was_start).then_some(inspection.engine_now);
+        }
         if let Lifecycle::Running { instance, since } = &mut self.lifecycle {
             if let Lifecycle::Running { instance: known, since: known_since } = &before
                 && known == instance
@@ -412,7 +421,7 @@ impl Replica {
                 self.kept.instance = Some(instance.clone());
                 self.kept.streaks.clear();
                 self.evidence = Evidence::default();
-                self.fresh_after = inspection.started;
+                self.fresh_after = begun;
                 self.forget_stop_by_hand();
                 if let Some(touch) = &mut self.kept.touched {
                     touch.is_ending = false;
@@ -423,8 +432,7 @@ impl Replica {
                 if was_paused {
                     self.fresh_after = Some(inspection.engine_now).max(self.fresh_after);
                 }
-                let begun = self.fresh_after.max(inspection.started);
-                self.fresh_after = begun;
+                self.fresh_after = self.fresh_after.max(begun);
                 self.restore_streaks();
             }
         }
