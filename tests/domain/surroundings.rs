@@ -545,3 +545,41 @@ fn a_life_that_began_before_the_clock_was_set_back_is_judged_as_any_other() {
         assert!(!rig.sent.is_empty(), "{:?}", rig.told());
     }
 }
+
+#[test]
+fn a_label_that_nobody_understands_holds_back_and_is_quoted() {
+    // (value, restarted where a service lists it, restarted where none does)
+    for (value, listed, unlisted) in [
+        (None, true, false),
+        (Some("true"), true, true),
+        (Some(" True "), true, true),
+        (Some("yes"), true, true),
+        (Some("never"), false, false),
+        (Some("no"), false, false),
+        (Some("off"), false, false),
+        (Some("0"), false, false),
+        (Some("false "), false, false),
+        (Some(""), false, false),
+        (Some("nope"), false, false),
+    ] {
+        for (is_listed, wanted) in [(true, listed), (false, unlisted)] {
+            let services = if is_listed { vec![service("web")] } else { Vec::new() };
+            let mut rig = Rig::new(policy(services));
+            rig.add_with("web", |container| {
+                container.healthcheck = Some(healthcheck());
+                let label = value.map(|value| ("defib.restart".to_owned(), value.to_owned()));
+                container.labels.extend(label);
+            });
+            rig.run(seconds(400));
+            rig.behave("web", Behaviour::Hangs);
+            rig.run(seconds(60));
+            assert_eq!(!rig.acts.is_empty(), wanted, "{value:?}, listed: {is_listed}");
+            if value == Some("nope") {
+                let said = rig.decisions.iter().any(|(_, decision)| {
+                    matches!(decision, Decision::Held(hold) if hold.to_string().contains("`nope`"))
+                });
+                assert!(said, "{:?}", rig.decisions);
+            }
+        }
+    }
+}
