@@ -508,3 +508,27 @@ fn what_was_renamed_is_missed_though_its_labels_stay_and_what_is_made_in_its_pla
     assert_eq!(web.verdict, defib::domain::judging::verdict::Verdict::Healthy);
     assert_eq!(rig.told().last().unwrap().0, MessageKind::Resolved, "{:?}", rig.told());
 }
+
+#[test]
+fn a_page_does_not_say_that_somebody_else_stopped_what_defib_has_restarted() {
+    let not_ours = "not started: defib starts only what it stopped itself";
+    for restarted in [false, true] {
+        let mut rig = settled();
+        if restarted {
+            rig.containers.get_mut("web").unwrap().after_restart.push_back(Behaviour::Hangs);
+            rig.hangs_until_it_is_restarted("web");
+            rig.run(seconds(120));
+        }
+        rig.sent.clear();
+        let now = rig.now;
+        let container = rig.containers.get_mut("web").unwrap();
+        (container.state, container.exit_code, container.finished) =
+            (ContainerState::Exited, Some(1), Some(now));
+        let id = container.id.clone();
+        rig.event(&id, "web", EventAction::Died { exit_code: Some(1) });
+        rig.run(seconds(300));
+        let down = rig.sent.iter().find(|(_, _, message)| message.headline.contains("is down"));
+        let down = &down.unwrap_or_else(|| panic!("{restarted}: {:?}", rig.sent)).2;
+        assert_eq!(down.done.iter().any(|line| line == not_ours), !restarted, "{:?}", down.done);
+    }
+}
