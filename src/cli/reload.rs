@@ -82,6 +82,8 @@ enum NotTaken {
     NotWithin,
     /// Its disk hung when it was read before, and still does.
     NotBack,
+    /// Nothing is in it, as while it is being written.
+    Empty,
     /// No thread to read it on.
     NoThread(io::Error),
 }
@@ -98,6 +100,9 @@ impl fmt::Display for NotTaken {
             Self::NotBack => f.write_str(
                 "it could not be read: the read of before has not come back, as when a disk hangs; send SIGHUP again when it has",
             ),
+            Self::Empty => f.write_str(
+                "it has no service and no sink, as a file that is just being written; to run without any, restart defib",
+            ),
             Self::NoThread(error) => {
                 write!(f, "it could not be read: no thread for that: {error}; send SIGHUP again")
             }
@@ -110,7 +115,7 @@ impl NotTaken {
     fn in_one_line(&self) -> String {
         match self {
             Self::Problem(problem) => problem.in_one_line(),
-            Self::NotWithin | Self::NotBack | Self::NoThread(_) => self.to_string(),
+            Self::NotWithin | Self::NotBack | Self::Empty | Self::NoThread(_) => self.to_string(),
         }
     }
 
@@ -118,7 +123,7 @@ impl NotTaken {
     fn in_lines(&self) -> String {
         match self {
             Self::Problem(problem) => problem.in_lines(),
-            Self::NotWithin | Self::NotBack | Self::NoThread(_) => self.to_string(),
+            Self::NotWithin | Self::NotBack | Self::Empty | Self::NoThread(_) => self.to_string(),
         }
     }
 }
@@ -159,6 +164,13 @@ impl OnlyAtStart {
             .then(|| ("state.dir", change(request.state_dir.is_some(), "--state-dir")));
         engine.into_iter().chain(state).collect()
     }
+}
+
+/// Whether a config asks for nothing: a file that was cut, or is just being written, reads as one without errors, and means
+/// what holds without any file.
+fn is_empty(config: &Config) -> bool {
+    let without = Config::without_config(&config.policy.host);
+    config.policy.services.is_empty() && config.sinks == without.sinks
 }
 
 /// Reads every sink's secrets: each sink is defined by them too, and what one lacks is an error in the log. Returns whether
@@ -257,6 +269,7 @@ impl Reloading {
     /// Reads the config again. One with errors changes nothing.
     async fn reload(&mut self) -> Option<Order> {
         let taken = match self.read_apart().await {
+            Ok(config) if is_empty(&config) && !is_empty(&self.config) => Err(NotTaken::Empty),
             Ok(mut config) => {
                 look_at_secrets(&mut config, &mut self.lacking, &self.salt).await;
                 self.say_what_only_a_start_takes_up(&config);

@@ -161,3 +161,66 @@ fn a_double_under_another_policy_changes_nothing_of_the_one_that_is_watched() {
     assert_eq!(of_unlisted.count(), 0, "{:?}", rig.told());
     assert!(rig.sent.len() <= 4, "{:?}", rig.told());
 }
+
+/// A service of the config that means one container by its name.
+fn by_name(name: &str) -> ServicePolicy {
+    ServicePolicy {
+        containers: vec![ContainerMatch::Name(name.to_owned())],
+        restart: RestartMode::Never,
+        ..probed(name)
+    }
+}
+
+fn verdict_of_real(rig: &Rig, service: &str) -> Option<defib::domain::judging::verdict::Verdict> {
+    let view = rig.view();
+    let found = view.replicas.iter().find(|replica| replica.service.as_str() == service);
+    found.map(|replica| replica.verdict)
+}
+
+#[test]
+fn what_only_copies_the_labels_of_a_listed_container_never_takes_its_place() {
+    use defib::domain::judging::verdict::Verdict;
+    // The other one is listed for nothing, or for another service; it came before our start, or after it.
+    for other_is_listed in [false, true] {
+        for is_first in [false, true] {
+            let services = if other_is_listed {
+                vec![by_name("web"), by_name("copy")]
+            } else {
+                vec![by_name("web")]
+            };
+            let copy = |container: &mut Container| {
+                of_compose(container);
+                container.healthcheck = Some(crate::rig::healthcheck());
+            };
+            let mut rig = Rig::new(policy(services));
+            if is_first && !other_is_listed {
+                rig.add_with("copy", copy);
+                rig.run(seconds(5));
+            }
+            rig.add_with("web", of_compose);
+            rig.run(seconds(SETTLED));
+            rig.behave("web", Behaviour::Hangs);
+            rig.run(seconds(60));
+            let paged = rig.sent.len();
+            assert!(paged > 0, "{other_is_listed} {is_first}");
+            if !is_first || other_is_listed {
+                rig.add_with("copy", copy);
+            }
+            rig.run(seconds(1500));
+            let case = format!("{other_is_listed} {is_first}: {:?}", rig.told());
+            let over =
+                |kind: MessageKind| matches!(kind, MessageKind::Resolved | MessageKind::Recovered);
+            assert!(rig.told().iter().all(|(kind, ..)| !over(*kind)), "{case}");
+            assert_eq!(verdict_of_real(&rig, "web"), Some(Verdict::Unhealthy), "{case}");
+            assert!(!tickets(&rig).is_empty(), "{case}");
+            // Nor does it when the real one is away.
+            rig.by_hand("web", ContainerState::Exited, &[EventAction::Died { exit_code: Some(1) }]);
+            rig.remove("web");
+            rig.run(seconds(300));
+            assert_eq!(verdict_of_real(&rig, "web"), Some(Verdict::Gone), "{case}");
+            rig.add_with("web", of_compose);
+            rig.run(seconds(60));
+            assert_eq!(verdict_of_real(&rig, "web"), Some(Verdict::Healthy), "{case}");
+        }
+    }
+}

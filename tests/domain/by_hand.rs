@@ -480,6 +480,7 @@ fn what_stands_still_beside_a_container_that_is_removed_is_looked_at_at_once() {
     assert_eq!(rig.view().replicas[0].state, "stopped, exit code 1");
 }
 
+<<<<<<< HEAD
 /// A restart is called for, and the engine never hears of it.
 fn called_in_vain() -> Rig {
     let mut rig = settled();
@@ -572,4 +573,57 @@ fn an_attempt_that_did_nothing_takes_no_proof_of_an_own_stop_away() {
     rig.until(|rig| rig.acts.len() >= 4);
     rig.act_outcome = None;
     rig.until(|rig| rig.containers["web"].state == ContainerState::Running);
+=======
+#[test]
+fn what_was_renamed_is_missed_though_its_labels_stay_and_what_is_made_in_its_place_is_it() {
+    use defib::domain::policy::{ContainerMatch, ServicePolicy};
+    let of_compose = |container: &mut Container| {
+        for (key, value) in [("project", "shop"), ("service", "web"), ("container-number", "1")] {
+            container.labels.insert(format!("com.docker.compose.{key}"), value.to_owned());
+        }
+        container.healthcheck = Some(crate::rig::healthcheck());
+    };
+    let named = ContainerMatch::Name("web".to_owned());
+    let web = ServicePolicy { containers: vec![named], ..probed("web") };
+    let mut rig = Rig::new(policy(vec![web]));
+    rig.add_with("web", of_compose);
+    rig.run(seconds(SETTLED));
+    rename(&mut rig, "web", "old");
+    rig.run(seconds(700));
+    let told = rig.told();
+    assert!(told.iter().any(|(kind, ..)| *kind == MessageKind::Opened), "{told:?}");
+    assert!(told.iter().all(|(_, severity, _)| *severity == Severity::Ticket), "{told:?}");
+    rig.add_with("web", of_compose);
+    rig.run(seconds(60));
+    rig.remove("old");
+    rig.run(seconds(60));
+    let view = rig.view();
+    let web = view.replicas.iter().find(|replica| replica.service.as_str() == "web").unwrap();
+    assert_eq!(web.verdict, defib::domain::judging::verdict::Verdict::Healthy);
+    assert_eq!(rig.told().last().unwrap().0, MessageKind::Resolved, "{:?}", rig.told());
+}
+
+#[test]
+fn a_page_does_not_say_that_somebody_else_stopped_what_defib_has_restarted() {
+    let not_ours = "not started: defib starts only what it stopped itself";
+    for restarted in [false, true] {
+        let mut rig = settled();
+        if restarted {
+            rig.containers.get_mut("web").unwrap().after_restart.push_back(Behaviour::Hangs);
+            rig.hangs_until_it_is_restarted("web");
+            rig.run(seconds(120));
+        }
+        rig.sent.clear();
+        let now = rig.now;
+        let container = rig.containers.get_mut("web").unwrap();
+        (container.state, container.exit_code, container.finished) =
+            (ContainerState::Exited, Some(1), Some(now));
+        let id = container.id.clone();
+        rig.event(&id, "web", EventAction::Died { exit_code: Some(1) });
+        rig.run(seconds(300));
+        let down = rig.sent.iter().find(|(_, _, message)| message.headline.contains("is down"));
+        let down = &down.unwrap_or_else(|| panic!("{restarted}: {:?}", rig.sent)).2;
+        assert_eq!(down.done.iter().any(|line| line == not_ours), !restarted, "{:?}", down.done);
+    }
+>>>>>>> part/takeover
 }

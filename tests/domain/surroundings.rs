@@ -491,3 +491,95 @@ fn a_message_about_many_replicas_names_some_and_counts_the_rest() {
     let (_, _, last) = rig.sent.last().unwrap();
     assert!(last.done.last().unwrap().contains("28 more"), "{:?}", last.done);
 }
+
+#[test]
+fn a_job_that_has_finished_is_no_healthcheck_that_stopped_reporting() {
+    for exit_code in [0, 1] {
+        for behaviour in [Behaviour::Fine, Behaviour::CannotLook] {
+            let mut rig = Rig::new(policy(vec![service("job")]));
+            rig.add_with("job", |container| {
+                container.healthcheck = Some(healthcheck());
+                container.behaviour = behaviour.clone();
+            });
+            rig.run(seconds(20));
+            let now = rig.now;
+            let container = rig.containers.get_mut("job").unwrap();
+            (container.state, container.exit_code, container.finished) =
+                (ContainerState::Exited, Some(exit_code), Some(now));
+            let id = container.id.clone();
+            rig.event(&id, "job", EventAction::Died { exit_code: Some(exit_code) });
+            rig.run(seconds(300));
+            rig.crash();
+            rig.run(seconds(300));
+            let blind = |message: &defib::domain::message::Message| {
+                message.headline.contains("can't be evaluated")
+            };
+            assert!(!rig.sent.iter().any(|(_, _, message)| blind(message)), "{:?}", rig.told());
+        }
+    }
+}
+
+#[test]
+fn a_life_that_began_before_the_clock_was_set_back_is_judged_as_any_other() {
+    for set_back_while_watched in [false, true] {
+        let mut rig = Rig::new(policy(vec![never("web")]));
+        rig.add_with("web", |container| container.healthcheck = Some(healthcheck()));
+        let ahead = |rig: &mut Rig| {
+            let container = rig.containers.get_mut("web").unwrap();
+            container.started += 7_200_000;
+            let id = container.id.clone();
+            rig.event(&id, "web", EventAction::Updated);
+        };
+        if !set_back_while_watched {
+            ahead(&mut rig);
+        }
+        rig.run(seconds(400));
+        if set_back_while_watched {
+            ahead(&mut rig);
+        }
+        rig.run(seconds(60));
+        assert_eq!(rig.view().replicas[0].verdict, Verdict::Healthy);
+        rig.behave("web", Behaviour::Hangs);
+        rig.run(seconds(60));
+        assert_eq!(rig.view().replicas[0].verdict, Verdict::Unhealthy);
+        assert!(!rig.sent.is_empty(), "{:?}", rig.told());
+    }
+}
+
+#[test]
+fn a_label_that_nobody_understands_holds_back_and_is_quoted() {
+    // (value, restarted where a service lists it, restarted where none does)
+    for (value, listed, unlisted) in [
+        (None, true, false),
+        (Some("true"), true, true),
+        (Some(" True "), true, true),
+        (Some("yes"), true, true),
+        (Some("never"), false, false),
+        (Some("no"), false, false),
+        (Some("off"), false, false),
+        (Some("0"), false, false),
+        (Some("false "), false, false),
+        (Some(""), false, false),
+        (Some("nope"), false, false),
+    ] {
+        for (is_listed, wanted) in [(true, listed), (false, unlisted)] {
+            let services = if is_listed { vec![service("web")] } else { Vec::new() };
+            let mut rig = Rig::new(policy(services));
+            rig.add_with("web", |container| {
+                container.healthcheck = Some(healthcheck());
+                let label = value.map(|value| ("defib.restart".to_owned(), value.to_owned()));
+                container.labels.extend(label);
+            });
+            rig.run(seconds(400));
+            rig.behave("web", Behaviour::Hangs);
+            rig.run(seconds(60));
+            assert_eq!(!rig.acts.is_empty(), wanted, "{value:?}, listed: {is_listed}");
+            if value == Some("nope") {
+                let said = rig.decisions.iter().any(|(_, decision)| {
+                    matches!(decision, Decision::Held(hold) if hold.to_string().contains("`nope`"))
+                });
+                assert!(said, "{:?}", rig.decisions);
+            }
+        }
+    }
+}

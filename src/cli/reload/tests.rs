@@ -222,6 +222,24 @@ async fn a_config_that_is_not_taken_is_kept_for_status_since_the_first_and_until
     assert!(!log.contains("error: "), "the level says that already: {log}");
 }
 
+#[tokio::test]
+async fn a_config_without_any_service_and_sink_does_not_take_the_place_of_one_that_has_some() {
+    const TEXTS: &[&str] = &["", "# being written\n \n", "[fleet]\nname = 'a'\n"];
+    const SINK: &str = "[sink.a]\nterminal = {}\n";
+    let build: Arc<BuildSinks> = Arc::new(|_| Ok(Sinks::new()));
+    let mut reloading = reloading(parsed(SINK), reads(TEXTS), Arc::clone(&build));
+    for text in TEXTS {
+        assert!(reloading.reload().await.is_none(), "{text:?}");
+        let refused = reloading.refused.borrow().clone().unwrap();
+        assert!(refused.why.contains("no service and no sink"), "{}", refused.why);
+    }
+    assert_eq!(reloading.config.sinks, parsed(SINK).sinks);
+    // Where there was none before, nothing is lost.
+    let mut reloading = self::reloading(parsed(""), reads(&["", SINK]), build);
+    assert!(reloading.reload().await.is_some());
+    assert!(reloading.reload().await.is_some());
+}
+
 #[test]
 fn why_a_config_can_not_be_read_is_said_with_its_cause() {
     let problem = RunProblem::Config(config::ConfigError::Unreadable {

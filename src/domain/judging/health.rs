@@ -8,7 +8,9 @@
 use super::streak::{Failure, Streak};
 use crate::domain::{
     moment::{EngineMs, Moment, millis},
-    observation::{Health, HealthEntry, HealthResult, HealthStatus, Healthcheck, Inspection},
+    observation::{
+        ContainerState, Health, HealthEntry, HealthResult, HealthStatus, Healthcheck, Inspection,
+    },
     stall::leave_out,
 };
 use std::time::Duration;
@@ -18,6 +20,9 @@ const STALE_AFTER_RUNS: u32 = 3;
 
 /// The engine rounds and schedules loosely; a look this much after a result was due finds it.
 const RESULT_SLACK: Duration = Duration::from_millis(300);
+
+/// The engine tells its own time in whole seconds: what it says happened within the next one is not ahead of it.
+const ENGINE_SLACK: Duration = Duration::from_secs(1);
 
 /// What the healthcheck of the current instance showed so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,6 +76,12 @@ impl HealthEvidence {
             return;
         };
         self.present = true;
+        if inspection.state != ContainerState::Running {
+            // The engine checks only what runs: of anything else silence says nothing.
+            self.stale_since = None;
+            self.could_not_run = None;
+            return;
+        }
         let fresh = |entry: &&HealthEntry| fresh_after.is_none_or(|after| entry.start >= after);
         let last = health.log.last().filter(fresh);
         self.reading = match (&health.status, last) {
@@ -150,7 +161,9 @@ impl HealthEvidence {
     fn failures(&mut self, health: &Health, fresh_after: Option<EngineMs>) -> u32 {
         let fresh = |entry: &&HealthEntry| fresh_after.is_none_or(|after| entry.start >= after);
         let trailing = || {
-            let entries = health.log.iter().rev().filter(fresh);
+            // The engine keeps the results of lives before this one, and does not count them: nor are they counted here.
+            let of_streak = usize::try_from(health.failing_streak).unwrap_or(usize::MAX);
+            let entries = health.log.iter().rev().take(of_streak).filter(fresh);
             entries.take_while(|entry| entry.result != HealthResult::Passed)
         };
         self.saw_not_run |= trailing().any(|entry| entry.result == HealthResult::CouldNotRun);
@@ -170,6 +183,12 @@ impl HealthEvidence {
         }
         new
     }
+}
+
+/// Whether the engine's clock has come to this by the time of a look. What it says happened later was written before that
+/// clock was set back, as after a boot with a wrong one: compared with anything written since it says nothing.
+pub(crate) fn is_past(at: EngineMs, inspection: &Inspection) -> bool {
+    at <= inspection.engine_now + ENGINE_SLACK
 }
 
 /// When the next result is due, from the engine's `now` on.

@@ -65,9 +65,11 @@ impl Domain {
             // Whether it still is one is seen below.
             known_double = replica.doubles.remove(container);
         }
-        let before = self
-            .held_as(container)
-            .filter(|before| *before != name || belongs == Belonging::Foreign);
+        let before = self.held_as(container).filter(|before| {
+            *before != name
+                || belongs == Belonging::Foreign
+                || self.is_renamed_away(before, &inspection, &belongs)
+        });
         if let Some(before) = before {
             let acted_on =
                 self.replicas.get(&before).is_some_and(|replica| replica.kept.attempt.is_some());
@@ -94,7 +96,14 @@ impl Domain {
             .remove(&name)
             .unwrap_or_else(|| Replica::new(name.clone(), Arc::clone(&policy), listed, self.now));
         let double_since = known_double.map_or(self.now, |known| known.since);
-        let takes = replica.takes(container, &inspection, double_since);
+        let is_it = replica.kept.container.as_ref() == Some(container);
+        let claim = match (replica.listed, listed) {
+            _ if is_it || replica.policy.name == policy.name => Claim::Same,
+            (true, _) if self.is_in_the_config(&replica.policy.name) => Claim::None,
+            (false, true) => Claim::First,
+            (true | false, _) => Claim::Same,
+        };
+        let takes = replica.takes(claim, container, &inspection, double_since);
         let mut moved = None;
         // Only the container that it is says what holds for it.
         if takes {
@@ -258,6 +267,25 @@ impl Domain {
         true
     }
 
+    fn is_in_the_config(&self, service: &ServiceName) -> bool {
+        self.policy.services.iter().any(|known| known.name == *service)
+    }
+
+    /// A container of a listed service was given a name by which that service does not match it, and its labels are those of
+    /// the same replica still.
+    fn is_renamed_away(
+        &self,
+        name: &ReplicaName,
+        inspection: &Inspection,
+        belongs: &Belonging,
+    ) -> bool {
+        let Some(replica) = self.replicas.get(name).filter(|replica| replica.listed) else {
+            return false;
+        };
+        let is_renamed = replica.matched_as.as_ref().is_some_and(|known| *known != inspection.name);
+        is_renamed && !stays(replica, belongs) && self.is_in_the_config(&replica.policy.name)
+    }
+
     /// A container is not its replica any more. Where somebody gave it another name, which is not one of its service's, the
     /// replica is missed: its trouble and its budget stay. Else nobody asks for it any more.
     fn let_go(&mut self, name: &ReplicaName, inspection: &Inspection, belongs: &Belonging) {
@@ -269,15 +297,13 @@ impl Domain {
             // Before our start the config may have been another one: only another name says that it was renamed.
             None => replica_name(&inspection.name, &inspection.labels) != *name,
         };
-        let stays = match belongs {
-            Belonging::Listed { service, .. } => service.name == replica.policy.name,
-            Belonging::Unlisted | Belonging::Foreign => false,
-        };
-        if renamed && replica.listed && !stays {
+        if renamed && replica.listed && !stays(&replica, belongs) {
             replica.kept.stopped_by_hand.get_or_insert(self.now);
             replica.kept.stopped_life = replica.instance_seen();
             replica.lifecycle = Lifecycle::Gone;
             replica.evidence = Evidence::default();
+            // Another one of its service may be it, and this one only under a name of that again.
+            replica.kept.container = None;
             self.contest(&mut replica, Vec::new());
             self.replicas.insert(name.clone(), replica);
             self.agenda.touch(Owner::Replica(name.clone()));
@@ -287,12 +313,33 @@ impl Domain {
     }
 }
 
+/// What a container's belonging says of whether it may be a replica that another one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Claim {
+    /// As much as the other one has.
+    Same,
+    /// More: the config lists this one, and not the other.
+    First,
+    /// None: the config lists the other one, and this one not, or for another service. Anybody can copy labels, and what
+    /// copies them must not hide what the config means.
+    None,
+}
+
+/// Whether a container still belongs to its replica's service.
+fn stays(replica: &Replica, belongs: &Belonging) -> bool {
+    match belongs {
+        Belonging::Listed { service, .. } => service.name == replica.policy.name,
+        Belonging::Unlisted | Belonging::Foreign => false,
+    }
+}
+
 impl Replica {
     /// Whether this container is the one that the replica is now. While a deploy re-creates it there may be two: the one
     /// that runs is it, and of two that run, or stand still, the younger. What does not run takes over from nothing that was
     /// not looked at yet: that may run. The other one of two that run is a double, which must not go unsaid for long.
     fn takes(
         &mut self,
+        claim: Claim,
         container: &ContainerId,
         inspection: &Inspection,
         double_since: Moment,
@@ -312,7 +359,11 @@ impl Replica {
             | Lifecycle::Restarting
             | Lifecycle::Remote => false,
         };
-        let takes = same || old_is_over || (runs && younger);
+        let takes = match claim {
+            Claim::Same => same || old_is_over || (runs && younger),
+            Claim::First => true,
+            Claim::None => false,
+        };
         if !takes {
             if runs {
                 let double = Double { name: inspection.name.clone(), since: double_since };
@@ -339,6 +390,9 @@ impl Replica {
         else {
             return;
         };
+        if !health::is_past(finished, inspection) {
+            return;
+        }
         let ended_ago = inspection.engine_now.since(finished);
         let stopped_ago = now.awake.since(since.awake);
         if stopped_ago.saturating_sub(ended_ago) > self.stop_takes() {
@@ -355,6 +409,12 @@ impl Replica {
     /// Takes in what the engine says of it.
     fn apply(&mut self, inspection: &Inspection, now: Moment) {
         let before = std::mem::replace(&mut self.lifecycle, Lifecycle::of(inspection, now.awake));
+        // Which life it is the start tells by its text alone; since when, only where the clock was not set back since.
+        let begun = inspection.started.filter(|started| health::is_past(*started, inspection));
+        if self.fresh_after.is_some_and(|after| !health::is_past(after, inspection)) {
+            let was_start = self.fresh_after == inspection.started;
+            self.fresh_after = (!was_start).then_some(inspection.engine_now);
+        }
         if let Lifecycle::Running { instance, since } = &mut self.lifecycle {
             if let Lifecycle::Running { instance: known, since: known_since } = &before
                 && known == instance
@@ -366,7 +426,7 @@ impl Replica {
                 self.kept.instance = Some(instance.clone());
                 self.kept.streaks.clear();
                 self.evidence = Evidence::default();
-                self.fresh_after = inspection.started;
+                self.fresh_after = begun;
                 self.forget_stop_by_hand();
                 if let Some(touch) = &mut self.kept.touched {
                     touch.is_ending = false;
@@ -377,8 +437,7 @@ impl Replica {
                 if was_paused {
                     self.fresh_after = Some(inspection.engine_now).max(self.fresh_after);
                 }
-                let begun = self.fresh_after.max(inspection.started);
-                self.fresh_after = begun;
+                self.fresh_after = self.fresh_after.max(begun);
                 self.restore_streaks();
             }
         }

@@ -14,6 +14,7 @@ use crate::domain::{
     name::ServiceName,
     policy::{PageWhen, ServicePolicy},
     replicas::judging::fails_now,
+<<<<<<< HEAD
     telling::{
         IncidentKey,
         incident::{Incident, Picture},
@@ -21,6 +22,10 @@ use crate::domain::{
         wording,
     },
     watching::replica::Replica,
+=======
+    telling::{IncidentKey, incident::Picture, story::Stage, wording},
+    watching::{lifecycle::Lifecycle, replica::Replica},
+>>>>>>> part/takeover
 };
 use std::time::Duration;
 
@@ -342,17 +347,33 @@ impl Domain {
     }
 }
 
+<<<<<<< HEAD
 impl Domain {
     /// The incident of this kind that is open for a service.
     fn open(&self, name: &ServiceName, kind: IncidentKind) -> Option<&Incident> {
         let key = IncidentKey { service: Some(name.clone()), kind };
         self.incidents.get(&key).filter(|known| known.story.stage != Stage::Resolved)
+=======
+/// Whether it runs, as far as is known. What stands still has no healthcheck and no probe that could miss anything.
+fn may_run(lifecycle: &Lifecycle) -> bool {
+    match lifecycle {
+        Lifecycle::Unseen | Lifecycle::Running { .. } | Lifecycle::Remote => true,
+        Lifecycle::Paused { .. }
+        | Lifecycle::Restarting
+        | Lifecycle::Created
+        | Lifecycle::Stopped(_)
+        | Lifecycle::Gone
+        | Lifecycle::Odd(_) => false,
+>>>>>>> part/takeover
     }
 }
 
 /// What of a replica can't be looked at, since when and why.
 fn blind_spots(replica: &Replica) -> Vec<(Moment, String)> {
     let by_engine = replica.could_not_look.clone();
+    if !may_run(&replica.lifecycle) {
+        return by_engine.into_iter().collect();
+    }
     let by_health = replica.evidence.health.could_not_run.clone().map(|(since, why)| {
         (since, format!("its healthcheck could not be executed: {}", why.trim()))
     });

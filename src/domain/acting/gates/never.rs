@@ -2,7 +2,7 @@
 //! services of the config match one container nobody can say which of them speaks for it, and that is a never too.
 //!
 //! A label can only narrow: `defib.restart=false` holds a listed service back; for unlisted containers the opt-in is a
-//! label. A value that nobody expects counts as absent.
+//! label. Whoever set a label wanted something: a value that nobody understands holds back, and is quoted.
 
 use super::{Scene, Shut};
 use crate::domain::{acting::hold::Hold, policy::RestartMode};
@@ -13,15 +13,14 @@ const RESTART: &str = "defib.restart";
 /// The opt-in of other tools, where the config takes it.
 const AUTOHEAL: &str = "autoheal";
 
+/// So much of a value that nobody understands is quoted, in characters.
+const LONGEST_SHOWN: usize = 40;
+
 pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
     let never = |why: &str| Shut::because(Hold::Never(why.to_owned()));
     let label = |key: &str| {
         let labels = scene.replica.inspection.as_ref().map(|inspection| &inspection.labels)?;
-        match labels.get(key)?.to_ascii_lowercase().as_str() {
-            "true" => Some(true),
-            "false" => Some(false),
-            _ => None,
-        }
+        Some(Said::of(key, labels.get(key)?))
     };
     if scene.policy.never_act {
         return never("the config says that nothing is restarted on this host");
@@ -33,14 +32,41 @@ pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
         label(RESTART).or_else(|| label(AUTOHEAL).filter(|_| scene.policy.autoheal_labels));
     match (scene.replica.policy.restart, opted_in) {
         (RestartMode::Never, _) => never("the config says never to restart it"),
-        (RestartMode::Auto | RestartMode::Dry | RestartMode::IfLabelled, Some(false)) => {
+        (RestartMode::Auto | RestartMode::Dry | RestartMode::IfLabelled, Some(Said::No)) => {
             never("its label says never to restart it")
+        }
+        (RestartMode::Auto | RestartMode::Dry | RestartMode::IfLabelled, Some(Said::Odd(why))) => {
+            never(&why)
         }
         (RestartMode::IfLabelled, None) => {
             never("it has no [[service]] in the config and no label `defib.restart=true`")
         }
-        (RestartMode::IfLabelled, Some(true))
-        | (RestartMode::Auto | RestartMode::Dry, None | Some(true)) => None,
+        (RestartMode::IfLabelled, Some(Said::Yes))
+        | (RestartMode::Auto | RestartMode::Dry, None | Some(Said::Yes)) => None,
+    }
+}
+
+/// What a label says of restarts.
+enum Said {
+    Yes,
+    No,
+    /// Nobody can say what, and why not.
+    Odd(String),
+}
+
+impl Said {
+    fn of(key: &str, value: &str) -> Self {
+        match value.trim().to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" | "1" => Self::Yes,
+            "false" | "no" | "off" | "0" | "never" => Self::No,
+            _ => {
+                let shown: String = value.chars().take(LONGEST_SHOWN).collect();
+                let more = if shown.len() < value.len() { "…" } else { "" };
+                Self::Odd(format!(
+                    "its label `{key}` says `{shown}{more}`, which is neither `true` nor `false`"
+                ))
+            }
+        }
     }
 }
 

@@ -281,8 +281,18 @@ pub(crate) fn down(
         })
         .unwrap_or_default();
     let ours = missing().any(|replica| replica.stands_by_own_stop());
+    // Where something of ours is on record, a stop of ours may have ended it, and the proof of that be lost (S1).
+    let maybe_ours = || {
+        missing().any(|replica| {
+            let kept = &replica.kept;
+            let attempted = kept.trouble.as_ref().is_some_and(|trouble| trouble.attempts > 0);
+            kept.own_stop.is_some() || kept.attempt.is_some() || attempted
+        })
+    };
     let done = if ours {
         "stopped by defib and not started again; that is tried within its budget"
+    } else if maybe_ours() {
+        "not started: defib has restarted it in this trouble, and can't prove that it stopped it itself"
     } else {
         "not started: defib starts only what it stopped itself"
     };
