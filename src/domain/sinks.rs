@@ -14,7 +14,7 @@ use super::{
         IncidentKey,
         delivery::{Next, Row},
         incident::{Incident, Picture},
-        sink::{Cause, Sink},
+        sink::{News, Sink},
         story::{Stage, Story},
         wording,
     },
@@ -196,7 +196,10 @@ impl Domain {
             }
         }
         let deadline = sink.next_deadline(self.now.awake);
+        // An answer that never came is a failure too.
+        let news = sink.news(self.now.awake);
         self.sinks.insert(name.clone(), sink);
+        self.decide_news(name, news);
         deadline
     }
 
@@ -213,13 +216,11 @@ impl Domain {
             return;
         };
         let was_proven = sink.proven_as;
-        let was_failing = needs_mending(sink);
         let Some(heard) = sink.answered(message, attempt, outcome.clone(), now) else {
             return;
         };
         let proven = sink.proven_as;
-        let is_failing = needs_mending(sink);
-        let again = sink.next_attempt(now.awake).map_or(0, |at| at.since(now.awake).as_secs());
+        let news = sink.news(now.awake);
         if let Some(row) = sink.rows.get(&heard.key) {
             self.records.push(record_of(&self.boot_id, name, &heard.key, row));
         }
@@ -241,19 +242,20 @@ impl Domain {
             };
             self.decide(heard.key.service.as_ref(), None, decision);
         }
-        // One line until the words change.
-        match is_failing {
-            Some(why) if was_failing.as_ref() != Some(&why) => {
-                self.decide(None, None, Decision::SinkFails(name.clone(), why, again));
-            }
-            None if was_failing.is_some() => {
-                self.decide(None, None, Decision::SinkWorks(name.clone()));
-            }
-            Some(_) | None => {}
-        }
+        self.decide_news(name, news);
         self.agenda.touch(Owner::Host);
         self.agenda.touch(Owner::Sink(name.clone()));
         self.agenda.touch(Owner::Incident(heard.key));
+    }
+
+    fn decide_news(&mut self, name: &SinkName, news: Option<News>) {
+        match news {
+            Some(News::Fails { why, again }) => {
+                self.decide(None, None, Decision::SinkFails(name.clone(), why, again.as_secs()));
+            }
+            Some(News::Works) => self.decide(None, None, Decision::SinkWorks(name.clone())),
+            None => {}
+        }
     }
 
     fn record_sink(&mut self, name: &SinkName) {
@@ -306,15 +308,6 @@ impl Domain {
 fn record_of(boot_id: &BootId, sink: &SinkName, incident: &IncidentKey, row: &Row) -> Record {
     let kept = DeliveryRecord { sink: sink.clone(), incident: incident.clone(), row: row.clone() };
     Record::Delivery(Box::new(OnBoot { boot_id: boot_id.clone(), kept }))
-}
-
-/// Why somebody has to mend it, where somebody has to.
-fn needs_mending(sink: &Sink) -> Option<String> {
-    let failing = sink.failing.as_ref()?;
-    match failing.cause {
-        Cause::Refuses | Cause::Unready => Some(failing.why.clone()),
-        Cause::Silent | Cause::Pauses => None,
-    }
 }
 
 /// One neutral message.
