@@ -5,6 +5,7 @@ use super::{
     agenda::Owner,
     effect::{Effect, SendOrder},
     host::host_key,
+    judging::absence,
     message::{IncidentKind, Message, MessageKind, Severity},
     moment::{AwakeMs, BootId},
     name::{IncidentId, MessageId, ServiceName, SinkName},
@@ -24,6 +25,7 @@ impl Domain {
     /// What the matter looks like now; `None`: there is nothing the matter.
     pub(super) fn set_picture(&mut self, key: IncidentKey, picture: Option<Picture>) {
         let now = self.now;
+        let ending = if picture.is_none() { self.said_over(&key) } else { None };
         match (self.incidents.get_mut(&key), picture) {
             (Some(incident), Some(picture)) => {
                 let before = incident.clone();
@@ -49,7 +51,7 @@ impl Domain {
             (Some(incident), None) => {
                 if incident.story.stage != Stage::Resolved {
                     let before = incident.story;
-                    incident.resolve(now);
+                    incident.resolve(ending.unwrap_or_default(), now);
                     let id = incident.id;
                     self.decide(key.service.as_ref(), None, Decision::Resolved(id));
                     self.incident_changed(&key, before);
@@ -89,6 +91,31 @@ impl Domain {
         }
     }
 
+    /// How to say that this is over; `None`: it is not open.
+    fn said_over(&self, key: &IncidentKey) -> Option<String> {
+        let incident = self.incidents.get(key)?;
+        if incident.story.stage == Stage::Resolved {
+            return None;
+        }
+        if incident.content.done.iter().any(|line| line == wording::over::GONE_FOR_GOOD) {
+            return Some(wording::over::gone(key));
+        }
+        let service = key.service.as_ref();
+        let members: Vec<_> = self
+            .replicas
+            .values()
+            .filter(|replica| service == Some(&replica.policy.name))
+            .collect();
+        let count = absence::count(&members, None);
+        let missing = u32::try_from(count.missing.len()).unwrap_or(u32::MAX);
+        let configured = self.policy.services.iter().find(|policy| service == Some(&policy.name));
+        let wanted = configured
+            .and_then(|policy| policy.replicas)
+            .unwrap_or(count.running.saturating_add(missing));
+        let running = wording::over::Running { running: count.running, wanted };
+        Some(wording::over::headline(key, &incident.content.headline, running))
+    }
+
     fn incident_changed(&mut self, key: &IncidentKey, before: Story) {
         let Some(incident) = self.incidents.get(key) else {
             return;
@@ -125,7 +152,7 @@ impl Domain {
             .collect();
         for key in keys {
             if let Some(incident) = self.incidents.get_mut(&key) {
-                incident.content.done.push("no longer configured, or gone for good".to_owned());
+                incident.content.done.push(wording::over::GONE_FOR_GOOD.to_owned());
             }
             self.set_picture(key, None);
         }

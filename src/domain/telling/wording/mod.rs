@@ -1,8 +1,9 @@
 //! The sentences. Written for somebody woken by them: what is wrong, what was done and whether it helped, what to do next.
 //! Plain text, short, and nothing claimed that was not seen. Text from outside stands in here as it came; renderers clean
-//! it. Here is what is said of services; `host` has what is said of the host.
+//! it. Here is what is said of services; `host` has what is said of the host, `over` of what has ended.
 
 pub(crate) mod host;
+pub(crate) mod over;
 
 use super::incident::Content;
 use crate::domain::{
