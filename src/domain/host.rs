@@ -16,7 +16,12 @@ use super::{
     name::{ReplicaName, ServiceName},
     policy::RestartMode,
     record::{Decision, HostRecord, OnBoot, Record, Serials},
-    telling::{IncidentKey, incident::Picture, wording},
+    telling::{
+        IncidentKey,
+        incident::{Incident, Picture},
+        story::Stage,
+        wording,
+    },
 };
 use std::{collections::BTreeSet, time::Duration};
 
@@ -185,8 +190,16 @@ impl Domain {
     fn release_brake(&mut self, why: String) {
         self.host.brake = Brake::Released;
         self.host.failing.judged_until = Some(self.now);
+        let still = self.host.failing.all().into_iter();
+        let still =
+            still.map(|name| format!("{name} still fails{}", self.in_short(name))).collect();
+        let key = host_key(IncidentKind::Brake);
+        let open = |incident: &&mut Incident| incident.story.stage != Stage::Resolved;
+        if let Some(incident) = self.incidents.get_mut(&key).filter(open) {
+            incident.content = wording::host::brake_released(&why, still);
+        }
         self.decide(None, None, Decision::BrakeReleased(why));
-        self.set_picture(host_key(IncidentKind::Brake), None);
+        self.set_picture(key, None);
         self.touch_waiting();
         let services: Vec<_> = self.services.keys().cloned().collect();
         for service in services {
@@ -204,18 +217,30 @@ impl Domain {
         on_this_host && self.host.failing.onset.keys().any(auto)
     }
 
+    /// What a service shows, as its first troubled replica does.
+    fn in_short(&self, name: &ServiceName) -> String {
+        if self.host.failing.down.contains(name) {
+            return ": down".to_owned();
+        }
+        let mut members = self.replicas.values().filter(|replica| replica.policy.name == *name);
+        let shows = members.find_map(|replica| replica.kept.trouble.as_ref());
+        shows.map_or(String::new(), |trouble| {
+            format!(": {}", wording::host::in_short(&trouble.shows))
+        })
+    }
+
     fn tell_of_brake(&mut self) {
         let Brake::Engaged(engaged) = &self.host.brake else {
             return;
         };
         let failing = &self.host.failing;
         let name = |name: &ServiceName, is_new: bool| {
-            let state = match (failing.onset.contains_key(name), failing.down.contains(name)) {
-                (_, true) => " (down)",
-                (true, false) => "",
-                (false, false) => " (not failing just now)",
-            };
-            format!("{name}{state}{}", if is_new { " (new)" } else { "" })
+            let new = if is_new { " (new)" } else { "" };
+            if failing.onset.contains_key(name) || failing.down.contains(name) {
+                format!("{name}{new}{}", self.in_short(name))
+            } else {
+                format!("{name}{new}: not failing just now")
+            }
         };
         // What a message is about comes first: the end of a long list is cut.
         let latest = engaged.latest.iter().filter(|name| engaged.told.contains(*name));

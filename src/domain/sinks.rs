@@ -5,6 +5,7 @@ use super::{
     agenda::Owner,
     effect::{Effect, SendOrder},
     host::host_key,
+    judging::absence,
     message::{IncidentKind, Message, MessageKind, Severity},
     moment::{AwakeMs, BootId},
     name::{IncidentId, MessageId, ServiceName, SinkName},
@@ -14,7 +15,7 @@ use super::{
         IncidentKey,
         delivery::{Next, Row},
         incident::{Incident, Picture},
-        sink::{Cause, Sink},
+        sink::{News, Sink},
         story::{Stage, Story},
         wording,
     },
@@ -24,6 +25,7 @@ impl Domain {
     /// What the matter looks like now; `None`: there is nothing the matter.
     pub(super) fn set_picture(&mut self, key: IncidentKey, picture: Option<Picture>) {
         let now = self.now;
+        let ending = if picture.is_none() { self.said_over(&key) } else { None };
         match (self.incidents.get_mut(&key), picture) {
             (Some(incident), Some(picture)) => {
                 let before = incident.clone();
@@ -49,7 +51,7 @@ impl Domain {
             (Some(incident), None) => {
                 if incident.story.stage != Stage::Resolved {
                     let before = incident.story;
-                    incident.resolve(now);
+                    incident.resolve(ending.unwrap_or_default(), now);
                     let id = incident.id;
                     self.decide(key.service.as_ref(), None, Decision::Resolved(id));
                     self.incident_changed(&key, before);
@@ -89,6 +91,31 @@ impl Domain {
         }
     }
 
+    /// How to say that this is over; `None`: it is not open.
+    fn said_over(&self, key: &IncidentKey) -> Option<String> {
+        let incident = self.incidents.get(key)?;
+        if incident.story.stage == Stage::Resolved {
+            return None;
+        }
+        if incident.content.done.iter().any(|line| line == wording::over::GONE_FOR_GOOD) {
+            return Some(wording::over::gone(key));
+        }
+        let service = key.service.as_ref();
+        let members: Vec<_> = self
+            .replicas
+            .values()
+            .filter(|replica| service == Some(&replica.policy.name))
+            .collect();
+        let count = absence::count(&members, None);
+        let missing = u32::try_from(count.missing.len()).unwrap_or(u32::MAX);
+        let configured = self.policy.services.iter().find(|policy| service == Some(&policy.name));
+        let wanted = configured
+            .and_then(|policy| policy.replicas)
+            .unwrap_or(count.running.saturating_add(missing));
+        let running = wording::over::Running { running: count.running, wanted };
+        Some(wording::over::headline(key, &incident.content.headline, running))
+    }
+
     fn incident_changed(&mut self, key: &IncidentKey, before: Story) {
         let Some(incident) = self.incidents.get(key) else {
             return;
@@ -125,7 +152,7 @@ impl Domain {
             .collect();
         for key in keys {
             if let Some(incident) = self.incidents.get_mut(&key) {
-                incident.content.done.push("no longer configured, or gone for good".to_owned());
+                incident.content.done.push(wording::over::GONE_FOR_GOOD.to_owned());
             }
             self.set_picture(key, None);
         }
@@ -196,7 +223,10 @@ impl Domain {
             }
         }
         let deadline = sink.next_deadline(self.now.awake);
+        // An answer that never came is a failure too.
+        let news = sink.news(self.now.awake);
         self.sinks.insert(name.clone(), sink);
+        self.decide_news(name, news);
         deadline
     }
 
@@ -213,13 +243,11 @@ impl Domain {
             return;
         };
         let was_proven = sink.proven_as;
-        let was_failing = needs_mending(sink);
         let Some(heard) = sink.answered(message, attempt, outcome.clone(), now) else {
             return;
         };
         let proven = sink.proven_as;
-        let is_failing = needs_mending(sink);
-        let again = sink.next_attempt(now.awake).map_or(0, |at| at.since(now.awake).as_secs());
+        let news = sink.news(now.awake);
         if let Some(row) = sink.rows.get(&heard.key) {
             self.records.push(record_of(&self.boot_id, name, &heard.key, row));
         }
@@ -241,19 +269,20 @@ impl Domain {
             };
             self.decide(heard.key.service.as_ref(), None, decision);
         }
-        // One line until the words change.
-        match is_failing {
-            Some(why) if was_failing.as_ref() != Some(&why) => {
-                self.decide(None, None, Decision::SinkFails(name.clone(), why, again));
-            }
-            None if was_failing.is_some() => {
-                self.decide(None, None, Decision::SinkWorks(name.clone()));
-            }
-            Some(_) | None => {}
-        }
+        self.decide_news(name, news);
         self.agenda.touch(Owner::Host);
         self.agenda.touch(Owner::Sink(name.clone()));
         self.agenda.touch(Owner::Incident(heard.key));
+    }
+
+    fn decide_news(&mut self, name: &SinkName, news: Option<News>) {
+        match news {
+            Some(News::Fails { why, again }) => {
+                self.decide(None, None, Decision::SinkFails(name.clone(), why, again.as_secs()));
+            }
+            Some(News::Works) => self.decide(None, None, Decision::SinkWorks(name.clone())),
+            None => {}
+        }
     }
 
     fn record_sink(&mut self, name: &SinkName) {
@@ -306,15 +335,6 @@ impl Domain {
 fn record_of(boot_id: &BootId, sink: &SinkName, incident: &IncidentKey, row: &Row) -> Record {
     let kept = DeliveryRecord { sink: sink.clone(), incident: incident.clone(), row: row.clone() };
     Record::Delivery(Box::new(OnBoot { boot_id: boot_id.clone(), kept }))
-}
-
-/// Why somebody has to mend it, where somebody has to.
-fn needs_mending(sink: &Sink) -> Option<String> {
-    let failing = sink.failing.as_ref()?;
-    match failing.cause {
-        Cause::Refuses | Cause::Unready => Some(failing.why.clone()),
-        Cause::Silent | Cause::Pauses => None,
-    }
 }
 
 /// One neutral message.

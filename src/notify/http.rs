@@ -12,7 +12,7 @@ use super::{
 };
 use reqwest::{Client, Url, dns::Resolve, header::HeaderMap};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
-use std::{error::Error, fmt, sync::Arc, time::Duration};
+use std::{error::Error, fmt, io, sync::Arc, time::Duration};
 
 /// The most that is read of an answer. What sinks say fits a few hundred bytes.
 pub const LARGEST_ANSWER: usize = 16 * 1024;
@@ -184,6 +184,9 @@ async fn read_body(response: &mut reqwest::Response, body: &mut Vec<u8>) -> Body
 
 /// The error and what caused it, as far as it can be quoted.
 fn in_words(error: &reqwest::Error, redaction: &Redaction) -> String {
+    if let Some(words) = in_plain_words(error) {
+        return words.to_owned();
+    }
     let mut words: Vec<String> = Vec::new();
     let mut next: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = next {
@@ -197,6 +200,28 @@ fn in_words(error: &reqwest::Error, redaction: &Redaction) -> String {
         next = error.source();
     }
     if words.is_empty() { "the request failed".to_owned() } else { words.join(": ") }
+}
+
+/// What goes wrong most, without the layers that it went through.
+fn in_plain_words(error: &reqwest::Error) -> Option<&'static str> {
+    let mut next: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = next {
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            let words = match error.kind() {
+                io::ErrorKind::ConnectionRefused => Some("connection refused"),
+                io::ErrorKind::ConnectionReset => Some("the connection was reset"),
+                io::ErrorKind::HostUnreachable => Some("the host is unreachable"),
+                io::ErrorKind::NetworkUnreachable => Some("the network is unreachable"),
+                io::ErrorKind::TimedOut => Some("the connection timed out"),
+                _ => None,
+            };
+            if words.is_some() {
+                return words;
+            }
+        }
+        next = error.source();
+    }
+    None
 }
 
 /// A host without `ca-certificates` is the usual minimal one, and the page must go out from it too.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::domain::{
     effect::SendOrder,
-    message::{Message, MessageKind, Severity},
+    message::{IncidentKind, Message, MessageKind, Severity},
     moment::Spoken,
 };
 use jiff::tz::TimeZone;
@@ -246,6 +246,11 @@ fn asks(order: &SendOrder, tone: Tone) -> Vec<String> {
         }
         Tone::New(Severity::Notice) | Tone::Still(Severity::Notice) => "Nothing to do for now.",
         Tone::Recovered => "Nothing to do; watched until it has stayed well.",
+        Tone::Resolved | Tone::Missed(_)
+            if message.incident_kind == IncidentKind::Brake && !message.members.is_empty() =>
+        {
+            "What still fails is told of by itself."
+        }
         Tone::Resolved | Tone::Missed(_) => "Nothing to do.",
     };
     asks.push(wanted.into());

@@ -25,8 +25,9 @@ pub fn page(snapshot: &Snapshot) -> String {
         line(format!("- {}", clean(note)));
     }
     for incident in &snapshot.incidents {
-        let since =
-            Duration::from_millis(u64::try_from(snapshot.at_ms - incident.since_ms).unwrap_or(0));
+        // What is well again is so since its end: the span belongs to the word before it.
+        let since_ms = incident.ended_ms.unwrap_or(incident.since_ms);
+        let since = Duration::from_millis(u64::try_from(snapshot.at_ms - since_ms).unwrap_or(0));
         let since = Spoken(Duration::from_secs(since.as_secs()));
         line(format!(
             "{} #{}: {} ({}, for {since})",

@@ -156,6 +156,9 @@ pub struct IncidentStatus {
     pub headline: String,
     /// Since when, milliseconds since the Unix epoch.
     pub since_ms: i64,
+    /// Since when it is well again, milliseconds since the Unix epoch, where it is.
+    #[serde(default)]
+    pub ended_ms: Option<i64>,
 }
 
 /// How a sink stands.
@@ -214,6 +217,7 @@ impl Snapshot {
             .to_owned(),
             headline: incident.content.headline.clone(),
             since_ms: incident.since.wall.0,
+            ended_ms: incident.ended.map(|ended| ended.wall.0),
         });
         let sinks = view.sinks.iter().map(|sink| SinkStatus {
             name: sink.name.to_string(),

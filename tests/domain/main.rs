@@ -21,3 +21,4 @@ mod seeing;
 mod sinks;
 mod surroundings;
 mod telling;
+mod words;

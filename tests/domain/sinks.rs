@@ -117,6 +117,21 @@ fn a_sink_that_takes_no_pages_proves_nothing_about_pages() {
 }
 
 #[test]
+fn the_status_counts_a_recovery_from_its_own_moment() {
+    let mut rig = started(watching(vec![named("oncall", &[])]));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(20 * MINUTE));
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(MINUTE));
+    let text = status(&rig).1;
+    let line = text.lines().find(|line| line.contains("(recovered, for ")).expect("recovered");
+    let spoken = line.split("recovered, for ").nth(1).unwrap_or_default();
+    assert!(!spoken.contains('m') && spoken.ends_with("s)"), "{line}");
+    let incident = &status(&rig).0.incidents[0];
+    assert!(incident.ended_ms.is_some_and(|ended| ended > incident.since_ms + 1_000_000));
+}
+
+#[test]
 fn a_proven_sink_that_takes_nothing_now_reaches_nobody() {
     let paused =
         DeliveryOutcome::Paused { wait: Some(seconds(600)), reason: "answered 429".to_owned() };
@@ -264,21 +279,44 @@ fn a_page_that_is_refused_for_a_day_is_given_up_and_said_to_be() {
     assert!(matches!(rig.sent[0].2.kind, MessageKind::Missed), "{:?}", rig.told());
 }
 
-#[test]
-fn that_nothing_arrives_is_logged_when_its_words_change() {
-    let mut rig = started(watching(vec![named("oncall", &[])]));
-    answers(&mut rig, "oncall", [refused(), refused(), unready(), refused()]);
-    rig.behave("web", Behaviour::Hangs);
-    rig.run(seconds(4 * HOUR));
-    let said: Vec<String> = rig
-        .decisions
+/// What the log says of sinks.
+fn logged(rig: &Rig) -> Vec<String> {
+    rig.decisions
         .iter()
         .filter_map(|(_, decision)| match decision {
             Decision::SinkFails(_, why, again) => Some(format!("{why}, again in {again} s")),
             Decision::SinkWorks(_) => Some("works".to_owned()),
             _ => None,
         })
-        .collect();
+        .collect()
+}
+
+#[test]
+fn that_messages_arrive_again_is_logged_only_when_one_has_and_silence_is_logged_at_once() {
+    let silent = || DeliveryOutcome::Unknown("the sink answered 500".to_owned());
+    let mut rig = started(watching(vec![named("oncall", &[])]));
+    let mut outcomes = vec![rejected(), rejected()];
+    outcomes.extend(std::iter::repeat_n(silent(), 1000));
+    answers(&mut rig, "oncall", outcomes);
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(HOUR));
+    let lines = logged(&rig);
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].starts_with("the sink answered 400"), "{lines:?}");
+    assert!(lines[1].starts_with("the sink answered 500"), "{lines:?}");
+    rig.sink.clear();
+    rig.run(seconds(HOUR));
+    assert_eq!(logged(&rig).last().map(String::as_str), Some("works"));
+    assert_eq!(logged(&rig).len(), 3);
+}
+
+#[test]
+fn that_nothing_arrives_is_logged_when_its_words_change() {
+    let mut rig = started(watching(vec![named("oncall", &[])]));
+    answers(&mut rig, "oncall", [refused(), refused(), unready(), refused()]);
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(4 * HOUR));
+    let said = logged(&rig);
     assert_eq!(
         said,
         [

@@ -270,10 +270,12 @@ impl fmt::Display for Hold {
             }
             Hold::NotCurable => f.write_str("a restart does not cure this kind of failure"),
             Hold::NeverPassed => f.write_str("the probe has never passed since it was defined"),
-            Hold::Stateful => f.write_str("it holds data"),
+            Hold::Stateful => {
+                f.write_str("it holds data: it had its one restart, or the config does not list it")
+            }
             Hold::ActionsRefused => f.write_str("the engine refuses to act for defib"),
             Hold::CannotRecord => f.write_str("spending can't be recorded"),
-            Hold::Dry => f.write_str("dry run: it would be restarted now"),
+            Hold::Dry => f.write_str("would be restarted now (dry run)"),
         }
     }
 }

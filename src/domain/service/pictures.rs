@@ -82,7 +82,11 @@ impl Domain {
                     matches!(shut.hold, Hold::Recovered | Hold::Settling(Settle::Verdict))
                 })
         };
-        let content = wording::unhealthy(policy, &members, is_to_come, recovered, self.now);
+        let needed = |name: &str| {
+            let of = |replica: &&Replica| replica.policy.name.as_str() == name;
+            wording::needed::Needed::of(self.replicas.values().filter(of))
+        };
+        let content = wording::unhealthy(policy, &members, is_to_come, needed, recovered, self.now);
         let fails = |replica: &&Replica| {
             replica.verdict == Verdict::Unhealthy
                 || replica.kept.attempt.is_some()

@@ -214,6 +214,7 @@ impl Sink {
                 row.outgoing = None;
                 row.rejected = None;
                 self.proven_as = Some(flight.definition);
+                self.has_delivered = true;
             }
             // It went where the sink no longer goes: the next attempt is made at once.
             DeliveryOutcome::Unknown(_)

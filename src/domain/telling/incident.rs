@@ -190,12 +190,12 @@ impl Incident {
         self.ended.is_some()
     }
 
-    /// What it was about is over.
-    pub(crate) fn resolve(&mut self, now: Moment) {
+    /// What it was about is over. `headline`: how to say so, where no recovery was.
+    pub(crate) fn resolve(&mut self, headline: String, now: Moment) {
         self.story.stage = Stage::Resolved;
         self.content.next_steps.clear();
         if self.ended.is_none() {
-            self.content.headline = format!("over: {}", self.content.headline);
+            self.content.headline = headline;
         }
         self.ended = self.ended.or(Some(now));
     }

@@ -33,6 +33,20 @@ pub(crate) struct Failing {
     pub(super) times: u32,
 }
 
+/// What the log says of a sink.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    /// Nothing arrives there.
+    Fails {
+        /// Why.
+        why: String,
+        /// How long until the next attempt.
+        again: Duration,
+    },
+    /// A message has arrived there, after that.
+    Works,
+}
+
 /// What kind of reason: whom it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
@@ -71,6 +85,10 @@ pub(crate) struct Sink {
     pub(super) owing_since: Option<Moment>,
     /// Since our start.
     pub(super) has_answered: bool,
+    /// With what words the log last said that nothing arrives.
+    logged: Option<String>,
+    /// The last attempt was confirmed.
+    pub(super) has_delivered: bool,
     /// As what it was defined when it last confirmed a message. What it confirmed before its address or a secret changed
     /// says nothing about whether messages arrive now.
     pub(crate) proven_as: Option<u64>,
@@ -95,6 +113,8 @@ impl Sink {
             failing: None,
             owing_since: None,
             has_answered: false,
+            logged: None,
+            has_delivered: false,
             proven_as: None,
         }
     }
@@ -110,6 +130,7 @@ impl Sink {
         }
         if is_another {
             self.failing = None;
+            self.logged = None;
             for row in self.rows.values_mut() {
                 row.rejected = None;
                 if let Some(outgoing) = &mut row.outgoing {
@@ -150,6 +171,26 @@ impl Sink {
     /// What it is like is not known: it is owed something, and has not answered since our start.
     pub(crate) fn is_unheard(&self) -> bool {
         !self.has_answered && self.waiting() > 0
+    }
+
+    /// What the log is to say: that nothing arrives, once until the words change; and that messages arrive again, once one has.
+    /// Being asked to wait is an answer, and no news of either kind.
+    pub(crate) fn news(&mut self, now: AwakeMs) -> Option<News> {
+        if std::mem::take(&mut self.has_delivered) {
+            return self.logged.take().map(|_| News::Works);
+        }
+        let failing = self.failing.as_ref()?;
+        match failing.cause {
+            Cause::Pauses => return None,
+            Cause::Refuses | Cause::Unready | Cause::Silent => {}
+        }
+        if self.logged.as_ref() == Some(&failing.why) {
+            return None;
+        }
+        let why = failing.why.clone();
+        self.logged = Some(why.clone());
+        let again = self.next_attempt(now).map_or(Duration::ZERO, |at| at.since(now));
+        Some(News::Fails { why, again })
     }
 
     /// What others hear of it, and when; `None`: there is nothing to tell.
@@ -225,6 +266,9 @@ impl Sink {
                 Cause::Silent | Cause::Pauses => !rests,
                 Cause::Refuses | Cause::Unready => false,
             });
+            if self.failing.is_none() {
+                self.logged = None;
+            }
         }
     }
 }

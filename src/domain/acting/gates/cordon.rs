@@ -6,9 +6,7 @@ use crate::domain::acting::hold::Hold;
 
 pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
     if scene.hold_file {
-        Shut::because(Hold::Cordoned(
-            "the `hold` file exists, or can't be looked for, so nothing is acted on".to_owned(),
-        ))
+        Shut::because(Hold::Cordoned("the `hold` file exists, or can't be looked for".to_owned()))
     } else {
         None
     }

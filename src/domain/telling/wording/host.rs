@@ -1,6 +1,6 @@
 //! What is said of the host as a whole: of the brake, the engine, the store, and the sinks.
 
-use super::bounded;
+use super::{bounded, over::BRAKE_RELEASED};
 use crate::domain::{
     acting::brake::Engaged,
     telling::{
@@ -38,6 +38,24 @@ pub(crate) fn brake(
         members: bounded(members),
         done: vec!["restarts are held back on this host".to_owned(), trial],
         next_steps: vec!["look at what they have in common first: network, DNS, disk, a database, the host's load".to_owned()],
+        ..Content::default()
+    }
+}
+
+/// What one of many shows: enough to see whether it is the same everywhere.
+pub(crate) fn in_short(shows: &str) -> String {
+    const MOST_CHARS: usize = 100;
+    match shows.char_indices().nth(MOST_CHARS) {
+        Some((at, _)) => format!("{}…", shows.get(..at).unwrap_or_default()),
+        None => shows.to_owned(),
+    }
+}
+
+/// `still`: what fails all the same.
+pub(crate) fn brake_released(why: &str, still: Vec<String>) -> Content {
+    Content {
+        headline: format!("{BRAKE_RELEASED}: {why}"),
+        members: bounded(still),
         ..Content::default()
     }
 }

@@ -1,13 +1,16 @@
 //! The sentences. Written for somebody woken by them: what is wrong, what was done and whether it helped, what to do next.
 //! Plain text, short, and nothing claimed that was not seen. Text from outside stands in here as it came; renderers clean
-//! it. Here is what is said of services; `host` has what is said of the host.
+//! it. Here is what is said of services; `host` has what is said of the host, `over` of what has ended.
 
 pub(crate) mod host;
+pub(crate) mod needed;
+pub(crate) mod over;
 
 use super::incident::Content;
 use crate::domain::{
     acting::{
         attempt::{Attempt, Ending},
+        gates::is_stateful,
         hold::Hold,
     },
     judging::{absence::Absence, trouble::Trouble, verdict::Verdict},
@@ -16,6 +19,7 @@ use crate::domain::{
     policy::ServicePolicy,
     watching::replica::Replica,
 };
+use needed::Needed;
 use std::time::Duration;
 
 /// A message names at most so many members; the rest is counted.
@@ -24,11 +28,12 @@ const MOST_MEMBERS: usize = 12;
 /// What was done and what was found is said in full up to so many lines: three replicas, with all that is kept of each.
 const MOST_LINES_TOLD: usize = 24;
 
-/// `is_to_come`: whether a replica is restarted once it has failed for long enough.
+/// `is_to_come`: whether a replica is restarted once it has failed for long enough. `needed`: how a service stands that it needs.
 pub(crate) fn unhealthy(
     policy: &ServicePolicy,
     members: &[&Replica],
     is_to_come: impl Fn(&Replica) -> bool,
+    needed: impl Fn(&str) -> Option<Needed>,
     recovered: bool,
     now: Moment,
 ) -> Content {
@@ -65,8 +70,7 @@ pub(crate) fn unhealthy(
         } else if let Some(hold) =
             replica.hold.as_ref().filter(|_| replica.verdict == Verdict::Unhealthy)
         {
-            let when = if passes(hold) { "yet" } else { "now" };
-            lines.push(format!("{prefix}not restarted {when}: {hold}"));
+            lines.push(format!("{prefix}{}", held(replica, hold, &needed)));
         } else if is_to_come(replica) {
             lines.push(format!(
                 "{prefix}not restarted yet: that is due after {}",
@@ -81,7 +85,7 @@ pub(crate) fn unhealthy(
         members: lines(members, |replica| member_line(replica, now)),
         done: of_all(done, <[String]>::last),
         findings: of_all(findings, <[String]>::first),
-        next_steps: if recovered { Vec::new() } else { next_steps(members) },
+        next_steps: if recovered { Vec::new() } else { next_steps(members, &needed) },
         runbook: policy.runbook.clone(),
         note: policy.note.clone(),
     }
@@ -219,10 +223,33 @@ fn attempt_line(replica: &Replica, attempt: &Attempt) -> String {
 /// Which of the restarts that it may have.
 fn restart_number(replica: &Replica, attempt: &Attempt) -> String {
     let spent = replica.kept.spending.spent.saturating_add(u32::from(attempt.paid.is_none()));
-    format!("restart {spent} of {}", replica.policy.budget.restarts)
+    format!("restart {spent} of {}", allowed(replica))
 }
 
-fn next_steps(members: &[&Replica]) -> Vec<String> {
+/// What holds data has one restart, whatever its budget (S12).
+fn allowed(replica: &Replica) -> u32 {
+    let restarts = replica.policy.budget.restarts;
+    if is_stateful(replica) { restarts.min(1) } else { restarts }
+}
+
+/// Why it is not restarted, or that it would be.
+fn held(replica: &Replica, hold: &Hold, needed: impl Fn(&str) -> Option<Needed>) -> String {
+    let when = if passes(hold) { "yet" } else { "now" };
+    match hold {
+        Hold::Dry => hold.to_string(),
+        Hold::DependencyNotHealthy(name) => match needed(name) {
+            Some(needed) => format!("not restarted {when}: {hold}: it is {}", needed.stands),
+            None => format!("not restarted {when}: {hold}"),
+        },
+        Hold::Stateful if !replica.listed => {
+            format!("not restarted {when}: it holds data, and the config does not list it")
+        }
+        Hold::Stateful => format!("not restarted {when}: it holds data, and had its one restart"),
+        _ => format!("not restarted {when}: {hold}"),
+    }
+}
+
+fn next_steps(members: &[&Replica], needed: impl Fn(&str) -> Option<Needed>) -> Vec<String> {
     let Some(replica) =
         members.iter().find(|replica| replica.kept.attempt.is_none()).or(members.first())
     else {
@@ -233,16 +260,38 @@ fn next_steps(members: &[&Replica]) -> Vec<String> {
         return Vec::new();
     };
     let container = pasteable(&inspection.name);
+    let hold = replica.hold.as_ref().filter(|_| replica.kept.attempt.is_none());
     let mut steps = vec![format!("$ docker logs --tail 50 {container}")];
     if inspection.healthcheck.is_some() {
         steps.push(format!("$ docker inspect --format '{{{{json .State.Health}}}}' {container}"));
     }
     if replica.stands_by_own_stop() {
         steps.insert(0, format!("$ docker start {container}"));
-    } else if replica.kept.attempt.is_none() {
+    } else if let Some(first) =
+        hold.map(|hold| steps_before(hold, needed)).filter(|first| !first.is_empty())
+    {
+        steps.splice(0..0, first);
+    } else if replica.kept.attempt.is_none() && hold != Some(&Hold::NotCurable) {
         steps.push(format!("$ docker restart {container}"));
     }
     steps
+}
+
+/// What comes before a restart by hand: a next step must not contradict the reason for which defib makes none.
+fn steps_before(hold: &Hold, needed: impl Fn(&str) -> Option<Needed>) -> Vec<String> {
+    match hold {
+        Hold::DependencyNotHealthy(name) | Hold::DependencyUnjudged(name) => {
+            let mut steps =
+                vec![format!("see to `{name}` first; this is restarted when that is seen healthy")];
+            steps.extend(needed(name).and_then(|needed| needed.step));
+            steps
+        }
+        Hold::Cordoned(_) => vec![
+            "to let defib act again, remove the `hold` file in its runtime directory (`defib status` names it)"
+                .to_owned(),
+        ],
+        _ => Vec::new(),
+    }
 }
 
 /// A name that is safe to paste into a shell; what is not safe is left out.
@@ -410,7 +459,7 @@ pub(crate) fn ambiguous(members: &[&Replica]) -> Content {
 impl Replica {
     /// Notes in its trouble what an attempt came to.
     pub(crate) fn done_line(&mut self, attempt: &Attempt, ending: &Ending) {
-        let allowed = self.policy.budget.restarts;
+        let allowed = allowed(self);
         let spent = self.kept.spending.spent;
         let Some(trouble) = &mut self.kept.trouble else {
             return;
