@@ -480,7 +480,6 @@ fn what_stands_still_beside_a_container_that_is_removed_is_looked_at_at_once() {
     assert_eq!(rig.view().replicas[0].state, "stopped, exit code 1");
 }
 
-<<<<<<< HEAD
 /// A restart is called for, and the engine never hears of it.
 fn called_in_vain() -> Rig {
     let mut rig = settled();
@@ -573,7 +572,8 @@ fn an_attempt_that_did_nothing_takes_no_proof_of_an_own_stop_away() {
     rig.until(|rig| rig.acts.len() >= 4);
     rig.act_outcome = None;
     rig.until(|rig| rig.containers["web"].state == ContainerState::Running);
-=======
+}
+
 #[test]
 fn what_was_renamed_is_missed_though_its_labels_stay_and_what_is_made_in_its_place_is_it() {
     use defib::domain::policy::{ContainerMatch, ServicePolicy};
@@ -625,5 +625,4 @@ fn a_page_does_not_say_that_somebody_else_stopped_what_defib_has_restarted() {
         let down = &down.unwrap_or_else(|| panic!("{restarted}: {:?}", rig.sent)).2;
         assert_eq!(down.done.iter().any(|line| line == not_ours), !restarted, "{:?}", down.done);
     }
->>>>>>> part/takeover
 }

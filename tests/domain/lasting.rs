@@ -249,3 +249,21 @@ fn a_dependency_that_begins_to_fail_is_not_seen_healthy_by_that() {
     rig.run(seconds(120));
     assert!(rig.acts.is_empty(), "{:?}", rig.acts);
 }
+
+#[test]
+fn what_can_not_be_evaluated_can_not_because_its_life_is_new() {
+    let mut rig = Rig::new(policy(vec![never("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.behave("web", Behaviour::CannotLook);
+    rig.run(seconds(120));
+    rig.remove("web");
+    rig.run(seconds(2));
+    rig.add("web").behaviour = Behaviour::CannotLook;
+    rig.run(seconds(300));
+    assert_eq!(of_kind(&rig, IncidentKind::CannotEvaluate), [MessageKind::Opened]);
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(60));
+    let told = of_kind(&rig, IncidentKind::CannotEvaluate);
+    assert_eq!(told, [MessageKind::Opened, MessageKind::Resolved]);
+}

@@ -8,24 +8,19 @@ use crate::domain::{
         gates::evidence_case,
         hold::{Hold, Settle},
     },
-    judging::{absence, verdict::Verdict},
+    judging::{absence, health::Reading, verdict::Verdict},
     message::{IncidentKind, Severity},
     moment::{AwakeMs, Moment},
     name::ServiceName,
-    policy::{PageWhen, ServicePolicy},
+    policy::{PageWhen, ProbePolicy, ServicePolicy},
     replicas::judging::fails_now,
-<<<<<<< HEAD
     telling::{
         IncidentKey,
         incident::{Incident, Picture},
         story::Stage,
         wording,
     },
-    watching::replica::Replica,
-=======
-    telling::{IncidentKey, incident::Picture, story::Stage, wording},
     watching::{lifecycle::Lifecycle, replica::Replica},
->>>>>>> part/takeover
 };
 use std::time::Duration;
 
@@ -253,7 +248,14 @@ impl Domain {
                 lines.push(format!("{}: {why}", replica.kept.name));
             }
         }
-        let since = earliest?;
+        let Some(since) = earliest else {
+            // A new life begins anew, and has not shown that it can be evaluated.
+            let known = self.open(name, IncidentKind::CannotEvaluate)?;
+            let members = self.members(name);
+            deadlines.extend(members.iter().filter_map(|replica| gone_until(replica)));
+            let is_to_show = members.iter().any(|replica| is_to_show(replica, self.now.awake));
+            return is_to_show.then(|| Picture::failing(known.since, None, known.content.clone()));
+        };
         let due = self.now.awake.since(since.awake) >= BLIND_FOR;
         let content = wording::cannot_evaluate(name, lines);
         Some(Picture::failing(since, due.then_some(Severity::Ticket), content))
@@ -270,7 +272,7 @@ impl Domain {
         let mut is_open = false;
         for replica in self.members(name) {
             // What is re-created is away for a moment.
-            let gone_at = absence::stands_since(replica).map(|at| at.awake + absence::DOWN_AFTER);
+            let gone_at = gone_until(replica);
             let is_here = gone_at.is_none_or(|at| at > self.now.awake);
             deadlines.extend(gone_at);
             for probe in policy.probes.iter().filter(|probe| !replica.has_passed(probe)) {
@@ -329,7 +331,7 @@ impl Domain {
             let doubles = replica.doubles.values().map(|double| double.since);
             deadlines.extend(doubles.clone().map(|since| since.awake + DOUBLE_FOR));
             // Of a container that has just gone whether the next one is matched so too is not known.
-            let gone_at = absence::stands_since(replica).map(|at| at.awake + absence::DOWN_AFTER);
+            let gone_at = gone_until(replica);
             let is_here = gone_at.is_none_or(|at| at > now);
             deadlines.extend(gone_at.filter(|_| replica.rivals_since.is_some()));
             let rivals_since = replica.rivals_since.filter(|_| is_here);
@@ -351,13 +353,14 @@ impl Domain {
     }
 }
 
-<<<<<<< HEAD
 impl Domain {
     /// The incident of this kind that is open for a service.
     fn open(&self, name: &ServiceName, kind: IncidentKind) -> Option<&Incident> {
         let key = IncidentKey { service: Some(name.clone()), kind };
         self.incidents.get(&key).filter(|known| known.story.stage != Stage::Resolved)
-=======
+    }
+}
+
 /// Whether it runs, as far as is known. What stands still has no healthcheck and no probe that could miss anything.
 fn may_run(lifecycle: &Lifecycle) -> bool {
     match lifecycle {
@@ -368,7 +371,6 @@ fn may_run(lifecycle: &Lifecycle) -> bool {
         | Lifecycle::Stopped(_)
         | Lifecycle::Gone
         | Lifecycle::Odd(_) => false,
->>>>>>> part/takeover
     }
 }
 
@@ -389,4 +391,23 @@ fn blind_spots(replica: &Replica) -> Vec<(Moment, String)> {
         .stale_since
         .map(|since| (since, "its healthcheck has stopped reporting".to_owned()));
     by_engine.into_iter().chain(by_health).chain(stale).chain(by_probes).collect()
+}
+
+/// Until when what stands still may only be on its way to a new life.
+fn gone_until(replica: &Replica) -> Option<AwakeMs> {
+    absence::stands_since(replica).map(|at| at.awake + absence::DOWN_AFTER)
+}
+
+/// Whether something of it has yet to show whether it can be looked at.
+fn is_to_show(replica: &Replica, now: AwakeMs) -> bool {
+    if !may_run(&replica.lifecycle) {
+        return gone_until(replica).is_some_and(|at| at > now);
+    }
+    let health = &replica.evidence.health;
+    let by_health =
+        health.present && matches!(health.reading, Reading::Nothing | Reading::Starting);
+    let unseen = |probe: &ProbePolicy| {
+        replica.evidence.probes.get(&probe.name).is_none_or(|seen| seen.last_evidence.is_none())
+    };
+    by_health || replica.policy.probes.iter().any(unseen)
 }

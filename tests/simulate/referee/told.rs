@@ -29,7 +29,11 @@ pub fn asked_at(story: &Story<'_>, sink: &str, by: Ms) -> Vec<Ms> {
 /// Whether a host incident's message names this service, however it says that it stands.
 pub fn names(message: &Message, service: &str) -> bool {
     let rest = |member: &String| member.strip_prefix(service).map(str::to_owned);
-    message.members.iter().filter_map(rest).any(|rest| rest.is_empty() || rest.starts_with(" ("))
+    message
+        .members
+        .iter()
+        .filter_map(rest)
+        .any(|rest| rest.is_empty() || rest.starts_with(" (") || rest.starts_with(':'))
 }
 
 /// Whether the brake was open for this sink at this moment: what fails meanwhile joins that, some together.
