@@ -393,15 +393,18 @@ fn blind_spots(replica: &Replica) -> Vec<(Moment, String)> {
     by_engine.into_iter().chain(by_health).chain(stale).chain(by_probes).collect()
 }
 
-/// Until when what stands still may only be on its way to a new life.
+/// Until when what is gone, or stands still for good, may only be on its way to a new life. What ends again and again is here.
 fn gone_until(replica: &Replica) -> Option<AwakeMs> {
-    absence::stands_since(replica).map(|at| at.awake + absence::DOWN_AFTER)
+    let is_gone = replica.lifecycle == Lifecycle::Gone
+        || absence::is_by_hand(replica)
+        || absence::is_finished(replica);
+    absence::stands_since(replica).filter(|_| is_gone).map(|at| at.awake + absence::DOWN_AFTER)
 }
 
 /// Whether something of it has yet to show whether it can be looked at.
 fn is_to_show(replica: &Replica, now: AwakeMs) -> bool {
     if !may_run(&replica.lifecycle) {
-        return gone_until(replica).is_some_and(|at| at > now);
+        return gone_until(replica).is_none_or(|at| at > now);
     }
     let health = &replica.evidence.health;
     let by_health =
