@@ -53,7 +53,7 @@ const EVENT_LIMIT: usize = 256 * 1024;
 const ACT_PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// Acts that may wait for an answer at the same time. The domain starts few, and never more than the config's
-/// `max_concurrent`, which is bound by this; lost ones last [`ACT_PATIENCE`].
+/// `max_concurrent`, which is bound by this; lost ones last `ACT_PATIENCE`.
 pub const ACTS_AT_ONCE: usize = 64;
 
 /// How long, and how much at the same time.

@@ -1,7 +1,7 @@
 //! Whether the `hold` file exists: the switch that needs neither daemon nor disk to be thrown, looked at before every turn.
 //!
 //! A look may hang for good where the runtime directory lies on a disk that does, and the loop must not hang with it. So a
-//! thread of its own looks, and is waited for no longer than [`WITHIN`]. What could not be looked at in time, or at all,
+//! thread of its own looks, and is waited for no longer than `WITHIN`. What could not be looked at in time, or at all,
 //! holds: an order to hold must not be missed because of an error, and nothing that cures needs to happen then.
 
 use crate::tasks;

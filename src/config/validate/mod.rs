@@ -64,7 +64,7 @@ pub(super) fn config(raw: &RawFile<'_>, host: &HostName, problems: &mut Problems
     }
 }
 
-/// See [`secret_files`].
+/// See [`mod@secret_files`].
 pub(super) fn secret_files(raw: &RawFile<'_>) -> Vec<SecretFile> {
     secret_files::of(&raw.sinks)
 }
