@@ -110,7 +110,7 @@ fn what_waits_for_its_dependency_says_how_that_stands_and_sends_people_there() {
     let page = last(&rig, IncidentKind::Unhealthy);
     assert_eq!(
         page.done,
-        ["not restarted now: `db`, which it needs, was not seen healthy since: it is paused"]
+        ["not restarted yet: `db`, which it needs, was not seen healthy since: it is paused"]
     );
     assert_eq!(page.next_steps[1], "$ docker unpause db");
     assert!(!page.next_steps.iter().any(|step| step.contains("docker restart")), "{page:?}");

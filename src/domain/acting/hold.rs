@@ -175,10 +175,13 @@ impl Hold {
         }
     }
 
-    /// Whether it ends by itself within seconds, so that nobody needs to hear of it yet.
+    /// Whether it ends by itself within seconds, so that nobody needs to hear of it yet: what it needs is looked at at once,
+    /// and if that is down too, people hear of that.
     pub(crate) fn is_brief(&self) -> bool {
         match self {
-            Hold::Settling(Settle::Verdict | Settle::OwnStart) | Hold::InFlight(_) => true,
+            Hold::Settling(Settle::Verdict | Settle::OwnStart)
+            | Hold::InFlight(_)
+            | Hold::DependencyNotHealthy(_) => true,
             Hold::NotRunning(_)
             | Hold::Paused
             | Hold::DockerRestartsIt
@@ -193,7 +196,6 @@ impl Hold {
             | Hold::BackingOff { .. }
             | Hold::BudgetSpent { .. }
             | Hold::HostBudgetSpent { .. }
-            | Hold::DependencyNotHealthy(_)
             | Hold::DependencyUnjudged(_)
             | Hold::TooFewSiblings
             | Hold::Brake

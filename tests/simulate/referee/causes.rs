@@ -53,6 +53,12 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
     found
 }
 
+/// Whether all that a service needs was shown well in this time: else it may be held back, rightly.
+pub fn are_well(story: &Story<'_>, service: &ServiceRule, from: Ms, to: Ms) -> bool {
+    needs(story, service)
+        .all(|needed| needed.replicas.iter().any(|replica| shown_well(story, replica, from, to)))
+}
+
 /// What a service says that it needs.
 fn needs<'s>(
     story: &'s Story<'_>,

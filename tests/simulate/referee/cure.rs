@@ -6,6 +6,7 @@
 
 use super::{
     Violation,
+    causes::are_well,
     evidence::Reading,
     story::{Span, Story},
 };
@@ -44,6 +45,10 @@ fn owed(story: &Story<'_>, service: &ServiceRule, replica: &str) -> Option<Viola
     let held = story.holds.iter().filter(|hold| hold.meets(soon)).map(|hold| hold.to).max();
     let since = held.map_or(failing, |to| to.max(failing));
     let by = since + service.settle + ACTED_WITHIN_MS;
+    // What it needs was seen well for long enough before that.
+    if !are_well(story, service, failing, since + service.settle) {
+        return None;
+    }
     let window = Span { from: since.saturating_sub(QUIET_MS), to: by };
     let life = story.life_at(since)?;
     // An engine that could not be reached may have been started anew, and is given time to settle.
