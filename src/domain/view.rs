@@ -2,14 +2,14 @@
 
 use super::{
     Domain,
-    acting::{attempt::Phase, brake::Brake},
+    acting::{attempt::Attempt, brake::Brake},
     judging::{health, streak::Streak, verdict::Verdict},
     moment::{AwakeMs, Moment, Spoken, millis},
     name::{ReplicaName, ServiceName, SinkName},
     policy::{Policy, RestartMode, Unlisted},
     service::nothing_to_judge_by,
     telling::incident::Incident,
-    watching::{lifecycle::Lifecycle, replica::Replica},
+    watching::replica::Replica,
 };
 use std::time::Duration;
 
@@ -147,11 +147,7 @@ impl Domain {
                 .filter(|at| *at > self.now.awake)
                 .map(|at| at.since(self.now.awake)),
             in_hand: replica.kept.attempt.is_some(),
-            recovery_awaited: replica
-                .kept
-                .attempt
-                .as_ref()
-                .is_some_and(|attempt| matches!(attempt.phase, Phase::Verifying { .. })),
+            recovery_awaited: replica.kept.attempt.as_ref().is_some_and(Attempt::is_verifying),
             spent: (replica.kept.spending.spent, replica.policy.budget.restarts),
             could_not_look: could_not_look(replica),
         });
@@ -193,21 +189,6 @@ impl Domain {
     }
 }
 
-/// When failures of the probes of this life begin to count.
-fn grace_ends(replica: &Replica) -> Option<AwakeMs> {
-    match &replica.lifecycle {
-        Lifecycle::Running { since, .. } => Some(*since + replica.policy.start_grace),
-        Lifecycle::Unseen
-        | Lifecycle::Paused { .. }
-        | Lifecycle::Restarting
-        | Lifecycle::Created
-        | Lifecycle::Stopped(_)
-        | Lifecycle::Gone
-        | Lifecycle::Remote
-        | Lifecycle::Odd(_) => None,
-    }
-}
-
 /// By whose wish nothing at all is restarted, whatever fails.
 fn restarts_nothing(policy: &Policy) -> Option<RestartsNothing> {
     let never = |restart: RestartMode| matches!(restart, RestartMode::Never | RestartMode::Dry);
@@ -239,7 +220,7 @@ fn begins_to_fail(replica: &Replica, now: AwakeMs) -> Vec<String> {
         }
         let Streak { failures, shows, .. } = &seen.streak;
         match &seen.fails_in_grace {
-            Some(shows) => match grace_ends(replica).filter(|at| *at > now) {
+            Some(shows) => match replica.grace_ends().filter(|at| *at > now) {
                 Some(at) => {
                     let left = Duration::from_secs(millis(at.since(now)).div_ceil(1000));
                     Some(format!("failing in its grace ({} left): {shows}", Spoken(left)))

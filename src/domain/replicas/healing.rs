@@ -56,7 +56,7 @@ impl Domain {
                 (None, Verdict::Healthy, Some(instance)) if is_verifying(attempt, instance) => {
                     Input::Healthy(&instance.clone())
                 }
-                (None, _, _) if matches!(attempt.phase, Phase::Verifying { .. }) => {
+                (None, _, _) if attempt.is_verifying() => {
                     somebody_took(replica).map_or(Input::Nothing, Input::TakenOver)
                 }
                 (None, _, _) => Input::Nothing,

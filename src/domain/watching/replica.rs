@@ -276,8 +276,13 @@ impl Replica {
 
     /// Whether the running instance is too young for failures of its probes to count.
     pub(crate) fn in_grace(&self, now: AwakeMs) -> bool {
+        self.grace_ends().is_some_and(|at| at > now)
+    }
+
+    /// When failures of the probes of this life begin to count.
+    pub(crate) fn grace_ends(&self) -> Option<AwakeMs> {
         match &self.lifecycle {
-            Lifecycle::Running { since, .. } => now.since(*since) < self.policy.start_grace,
+            Lifecycle::Running { since, .. } => Some(*since + self.policy.start_grace),
             Lifecycle::Unseen
             | Lifecycle::Paused { .. }
             | Lifecycle::Restarting
@@ -285,7 +290,7 @@ impl Replica {
             | Lifecycle::Stopped(_)
             | Lifecycle::Gone
             | Lifecycle::Remote
-            | Lifecycle::Odd(_) => false,
+            | Lifecycle::Odd(_) => None,
         }
     }
 

@@ -2,25 +2,12 @@
 //! engine keeps itself.
 
 use super::{Scene, Shut};
-use crate::domain::{acting::hold::Hold, watching::lifecycle::Lifecycle};
+use crate::domain::acting::hold::Hold;
 
 pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
-    let replica = scene.replica;
-    let by_healthcheck = replica.evidence.health.streak.failing;
-    match replica.lifecycle {
-        Lifecycle::Running { since, .. }
-            if !by_healthcheck && replica.in_grace(scene.now.awake) =>
-        {
-            Shut::until(Hold::InGrace, since + replica.policy.start_grace)
-        }
-        Lifecycle::Running { .. }
-        | Lifecycle::Unseen
-        | Lifecycle::Paused { .. }
-        | Lifecycle::Restarting
-        | Lifecycle::Created
-        | Lifecycle::Stopped(_)
-        | Lifecycle::Gone
-        | Lifecycle::Remote
-        | Lifecycle::Odd(_) => None,
+    if scene.replica.evidence.health.streak.failing {
+        return None;
     }
+    let until = scene.replica.grace_ends().filter(|at| *at > scene.now.awake)?;
+    Shut::until(Hold::InGrace, until)
 }
