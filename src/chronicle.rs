@@ -240,10 +240,7 @@ impl Chronicle {
     /// What an incident is about, in words. One of before our start may not be known yet.
     fn about(&self, incident: IncidentId, service: &str) -> String {
         match (self.incidents.get(&incident), service) {
-            // What is over is said by the line itself.
-            (Some(About { headline, .. }), _) => {
-                headline.strip_prefix("over: ").unwrap_or(headline).to_owned()
-            }
+            (Some(About { headline, .. }), _) => headline.clone(),
             (None, "") => format!("incident {} of this host", incident.0),
             (None, service) => format!("incident {} of {service}", incident.0),
         }

@@ -247,7 +247,7 @@ fn a_line_about_an_incident_reads_alone() {
             vec![told(MessageKind::Opened)],
             vec![Err(Decision::Raised(id, Severity::Page)), Ok(incident(7, "web", "web is down"))],
             vec![told(MessageKind::Raised)],
-            vec![Err(Decision::Resolved(id)), Ok(incident(7, "web", "over: web is down"))],
+            vec![Err(Decision::Resolved(id)), Ok(incident(7, "web", "web runs again: 1 of 1 run"))],
             vec![told(MessageKind::Resolved), Ok(Record::Forgotten(RecordKey::incident(&key)))],
             // Nothing is known of it any more, or not yet, as after a start.
             vec![told(MessageKind::Reminder)],
@@ -262,8 +262,8 @@ fn a_line_about_an_incident_reads_alone() {
             "INFO slack was told that it began: web is unhealthy",
             "ERROR now a page: web is down",
             "INFO slack was told that it is more urgent now: web is down",
-            "INFO resolved: web is down",
-            "INFO slack was told that it is over: web is down",
+            "INFO resolved: web runs again: 1 of 1 run",
+            "INFO slack was told that it is over: web runs again: 1 of 1 run",
             "INFO slack was told again: incident 7 of web",
         ]
     );
