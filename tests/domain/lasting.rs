@@ -40,6 +40,34 @@ fn what_is_down_is_not_back_because_the_engine_is_away() {
 }
 
 #[test]
+fn time_in_which_nobody_looked_makes_nothing_down() {
+    let mut rig = Rig::new(policy(vec![ServicePolicy { replicas: Some(2), ..never("web") }]));
+    rig.add("web-1");
+    rig.run(seconds(30));
+    rig.stall(seconds(120));
+    rig.run(seconds(10));
+    assert!(of_kind(&rig, IncidentKind::Down).is_empty(), "missed for 40 s that were seen");
+    rig.run(seconds(60));
+    assert_eq!(of_kind(&rig, IncidentKind::Down), [MessageKind::Opened]);
+}
+
+#[test]
+fn since_when_nothing_can_be_recorded_is_said_by_the_clock_of_then() {
+    let mut rig = Rig::new(policy(vec![never("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.store_works = false;
+    rig.behave("web", Behaviour::Hangs);
+    rig.until(|rig| !of_kind(rig, IncidentKind::StoreFailing).is_empty());
+    let failing = |sent: &&(_, _, defib::domain::message::Message)| {
+        sent.2.incident_kind == IncidentKind::StoreFailing
+    };
+    let (_, _, told) = rig.sent.iter().find(failing).unwrap();
+    let late = told.decided.0 - told.since.0;
+    assert!(late >= 5_000, "told {late} ms after it began, and said to have begun just then");
+}
+
+#[test]
 fn what_is_missing_is_not_called_down_while_the_engine_is_away() {
     let mut rig = Rig::new(policy(vec![ServicePolicy { replicas: Some(2), ..never("web") }]));
     rig.add("web-1");
