@@ -258,6 +258,10 @@ impl Chronicle {
                 "{who} is healthy again; its trouble is over when it has stayed so"
             ),
             Decision::TroubleOver => tracing::info!(service, "{who}: its trouble is over"),
+            Decision::StandsStill { state } => {
+                tracing::info!(service, "{who} stands still, and defib did not stop it: {state}");
+            }
+            Decision::RunsAgain => tracing::info!(service, "{who} runs again"),
             Decision::Held(hold) => say_held(service, who, hold),
             Decision::Spent(attempt) => {
                 tracing::info!(service, attempt = attempt.0, "{who} is to be restarted")

@@ -22,8 +22,8 @@ const OPEN_EVENTS_WITHIN: Duration = Duration::from_secs(10);
 /// Between two attempts at opening the event stream; doubles while it can't be opened.
 const REOPEN_EVENTS_AFTER: Duration = Duration::from_secs(1);
 
-/// Never longer than this between two attempts.
-const REOPEN_EVENTS_AT_MOST: Duration = Duration::from_secs(60);
+/// Never longer than this between two attempts: nothing is restarted without the stream.
+const REOPEN_EVENTS_AT_MOST: Duration = Duration::from_secs(10);
 
 /// Events of one millisecond that are remembered, so that a stream that begins with them again tells nothing twice.
 const MOST_AT_A_TIME: usize = 256;

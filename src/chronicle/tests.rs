@@ -96,6 +96,8 @@ fn no_text_from_outside_begins_a_line_or_acts_in_one() {
         let decisions = [
             Decision::TroubleBegan { shows: text() },
             Decision::TroubleOver,
+            Decision::StandsStill { state: "stopped, exit code 137".to_owned() },
+            Decision::RunsAgain,
             Decision::Held(Hold::Touched(text())),
             Decision::Ended(attempt, Ending::NotCured(text())),
             Decision::Ended(attempt, Ending::Refused(text())),
@@ -205,7 +207,6 @@ fn incident(number: u64, service: &str, headline: &str) -> Record {
         ended: None,
         story,
         reminded: NOW,
-        answered: None,
         gave_up: false,
         content: Content { headline: headline.to_owned(), ..Content::default() },
     };

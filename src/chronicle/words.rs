@@ -32,6 +32,7 @@ pub(super) fn say_held(service: &str, who: &str, hold: &Hold) {
         | Hold::Maintenance
         | Hold::AnotherController(_)
         | Hold::Touched(_)
+        | Hold::TouchesUnseen
         | Hold::Deploying
         | Hold::InFlight(_)
         | Hold::BackingOff { .. }

@@ -135,6 +135,13 @@ pub enum Decision {
     Recovered,
     /// A replica's trouble is over.
     TroubleOver,
+    /// It runs no more, by no act of ours.
+    StandsStill {
+        /// In what state it is, with its exit code where that is known.
+        state: String,
+    },
+    /// It runs again, by no act of ours, and has for long enough to be back.
+    RunsAgain,
     /// It is not restarted.
     Held(Hold),
     /// A restart is paid for.

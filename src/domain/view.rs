@@ -13,6 +13,9 @@ use super::{
 };
 use std::time::Duration;
 
+/// An event stream that is gone for so long is shown: on a quiet host it is opened anew every now and then.
+const NO_EVENTS_FOR: Duration = Duration::from_secs(10);
+
 /// How things stand.
 #[derive(Clone, Debug)]
 pub struct View {
@@ -28,6 +31,8 @@ pub struct View {
     pub sinks: Vec<SinkView>,
     /// Since when the engine does not answer, and why.
     pub engine_problem: Option<(Moment, String)>,
+    /// Since when there is no event stream, and why.
+    pub events_problem: Option<(Moment, String)>,
     /// Why nothing can be recorded.
     pub store_problem: Option<String>,
     /// Whether the host-wide hold is on.
@@ -174,6 +179,11 @@ impl Domain {
             engine_problem: self
                 .looking
                 .blind()
+                .map(|(since, failure)| (since, failure.to_string())),
+            events_problem: self
+                .looking
+                .touches_unseen()
+                .filter(|(since, _)| self.now.awake.since(since.awake) >= NO_EVENTS_FOR)
                 .map(|(since, failure)| (since, failure.to_string())),
             store_problem: self.durability.failing().map(|(_, why)| why.clone()),
             brake: matches!(self.host.brake, Brake::Engaged(_)),

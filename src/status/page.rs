@@ -129,6 +129,9 @@ fn replica_line(replica: &ReplicaStatus) -> String {
         seconds => format!("for {}", Spoken(Duration::from_secs(seconds))),
     };
     let mut text = format!("  {:NAME_WIDTH$} {:<10} {span}", clean(&replica.name), replica.verdict);
+    if let Some(state) = standstill(replica) {
+        text += &format!("; {}", clean(state));
+    }
     if replica.restarts_spent > 0 {
         text +=
             &format!("; {} of {} restarts spent", replica.restarts_spent, replica.restarts_allowed);
@@ -164,6 +167,14 @@ fn replica_line(replica: &ReplicaStatus) -> String {
         text += &format!("; could not look: {}", clean(why));
     }
     text
+}
+
+/// What its state says beyond its verdict: an exit code, or why it is not known how it is.
+fn standstill(replica: &ReplicaStatus) -> Option<&str> {
+    let runs = ["running", "not a container", "paused"].contains(&replica.state.as_str());
+    let told = replica.state == replica.verdict || replica.could_not_look.is_some();
+    let state = replica.state.strip_prefix("stopped, ").unwrap_or(&replica.state);
+    (!runs && !told).then_some(state)
 }
 
 /// Text from outside must not move the cursor.

@@ -209,10 +209,10 @@ impl Snapshot {
             kind: incident.key.kind.word().to_owned(),
             severity: incident.story.level.to_string(),
             // A recovery that follows one that did not hold is told only when it has held, and seen at once.
-            stage: match (incident.story.stage, incident.ended) {
-                (Stage::Failing, None) => "failing",
-                (Stage::Failing, Some(_)) | (Stage::Recovered, _) => "recovered",
-                (Stage::Resolved, _) => "resolved",
+            stage: match incident.story.stage {
+                Stage::Failing => "failing",
+                Stage::Recovered => "recovered",
+                Stage::Resolved => "resolved",
             }
             .to_owned(),
             headline: incident.content.headline.clone(),
@@ -323,6 +323,12 @@ fn problems(view: &View, beside: &Beside) -> Vec<String> {
     let mut problems = Vec::new();
     if let Some((_, why)) = &view.engine_problem {
         problems.push(format!("the container engine can't be asked: {why}"));
+    } else if let Some((since, why)) = &view.events_problem {
+        let span = Spoken(Duration::from_secs(view.now.awake.since(since.awake).as_secs()));
+        problems.push(format!(
+            "the engine's event stream has been away for {span}, so nothing is restarted: nobody else who acts would be seen: \
+             {why}"
+        ));
     }
     if let Some(why) = &view.store_problem {
         problems.push(format!("what is done can't be recorded, so nothing is restarted: {why}"));

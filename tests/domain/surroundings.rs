@@ -56,6 +56,27 @@ fn a_cut_event_stream_is_no_start_of_the_engine_and_asks_for_one_list() {
 }
 
 #[test]
+fn without_an_event_stream_nothing_is_restarted_and_that_is_told() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    let denied = LookFailure::Engine { status: 403, message: "not allowed".to_owned() };
+    rig.put(1, Observation::EventsLost(denied));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(200));
+    assert!(rig.acts.is_empty(), "a stop that somebody has begun would not be seen");
+    assert!(rig.holds().contains(&"touches_unseen"), "{:?}", rig.holds());
+    assert!(rig.told().iter().any(|told| told.1 == Severity::Page), "{:?}", rig.told());
+    let (_, why) = rig.view().events_problem.unwrap();
+    assert!(why.contains("403"), "{why}");
+
+    rig.put(1, Observation::EventsOpened);
+    rig.run(seconds(5));
+    assert!(!rig.acts.is_empty(), "{:?}", rig.holds());
+    assert!(rig.view().events_problem.is_none());
+}
+
+#[test]
 fn an_engine_that_was_away_settles_when_it_is_back() {
     let mut rig = Rig::new(policy(vec![probed("web")]));
     rig.add("web");

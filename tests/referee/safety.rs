@@ -94,6 +94,23 @@ fn s2_what_changed_between_the_look_and_the_act_is_no_harm() {
 }
 
 #[test]
+fn s10_a_restart_without_an_event_stream_is_seen() {
+    let restarted = |lost: u64, opened: u64| {
+        let mut book = hangs(MINUTE);
+        book.samples(61 * SECOND, 76 * SECOND, "web", &timeout());
+        book.at(lost, Fact::EventStream { open: false });
+        book.at(opened, Fact::EventStream { open: true });
+        book.seen(74_900, "web", ContainerState::Running);
+        book.commit(74_950);
+        book.bare_restart(75 * SECOND, "web");
+        book.broken(76 * SECOND)
+    };
+    assert_eq!(restarted(70 * SECOND, 76 * SECOND), vec!["S10"]);
+    assert_eq!(restarted(70 * SECOND, 74 * SECOND), Vec::<&str>::new());
+    assert_eq!(restarted(74 * SECOND, 76 * SECOND), Vec::<&str>::new(), "it may not know yet");
+}
+
+#[test]
 fn s3_two_calls_at_once_for_one_replica_are_seen() {
     let mut book = hangs(MINUTE);
     book.samples(61 * SECOND, 76 * SECOND, "web", &timeout());

@@ -119,6 +119,8 @@ pub enum Fact {
     Listed { failure: Option<LookFailure> },
     /// defib was told this event.
     EventTold { container: String, action: EventAction },
+    /// defib's event stream was opened, or it was told that there is none.
+    EventStream { open: bool },
     /// A probe ended; what defib was told. `slept`: the host slept meanwhile, so it proves nothing.
     Sampled(Sampled),
 
@@ -384,6 +386,8 @@ impl fmt::Display for Entry {
             }
             Fact::Listed { failure: None } => write!(f, "shown   the list"),
             Fact::Listed { failure: Some(failure) } => write!(f, "shown   no list: {failure:?}"),
+            Fact::EventStream { open: true } => write!(f, "shown   the event stream is open"),
+            Fact::EventStream { open: false } => write!(f, "shown   there is no event stream"),
             Fact::EventTold { container, action } => {
                 write!(f, "shown   {container} event {action:?}")
             }

@@ -105,6 +105,8 @@ impl Story {
             Decision::TroubleBegan { .. }
             | Decision::Recovered
             | Decision::TroubleOver
+            | Decision::StandsStill { .. }
+            | Decision::RunsAgain
             | Decision::Spent(_)
             | Decision::Resumed(_)
             | Decision::BrakeEngaged

@@ -28,6 +28,8 @@ pub enum Hold {
     AnotherController(String),
     /// Somebody else acted on it just now (S10).
     Touched(String),
+    /// Whether somebody else acts on it can't be seen: there is no event stream (S10).
+    TouchesUnseen,
     /// A deploy is under way (S10).
     Deploying,
     /// Something else is being acted on (S3).
@@ -119,6 +121,7 @@ impl Hold {
             Hold::Maintenance => "maintenance",
             Hold::AnotherController(_) => "another_controller",
             Hold::Touched(_) => "touched",
+            Hold::TouchesUnseen => "touches_unseen",
             Hold::Deploying => "deploying",
             Hold::InFlight(Limit::Service) => "in_flight_service",
             Hold::InFlight(Limit::Host) => "in_flight_host",
@@ -150,6 +153,7 @@ impl Hold {
             | Hold::DependencyNotHealthy(_)
             | Hold::DependencyUnjudged(_)
             | Hold::TooFewSiblings
+            | Hold::TouchesUnseen
             | Hold::ActionsRefused
             | Hold::CannotRecord => true,
             Hold::NotRunning(_)
@@ -181,6 +185,7 @@ impl Hold {
         match self {
             Hold::Settling(Settle::Verdict | Settle::OwnStart)
             | Hold::InFlight(_)
+            | Hold::TouchesUnseen
             | Hold::DependencyNotHealthy(_) => true,
             Hold::NotRunning(_)
             | Hold::Paused
@@ -230,6 +235,9 @@ impl fmt::Display for Hold {
             Hold::Maintenance => f.write_str("it is in maintenance"),
             Hold::AnotherController(who) => write!(f, "{who} looks after it"),
             Hold::Touched(what) => write!(f, "somebody else acted on it just now: {what}"),
+            Hold::TouchesUnseen => f.write_str(
+                "the engine's event stream is away, so nobody else who acts on it would be seen",
+            ),
             Hold::Deploying => f.write_str("a deploy is under way"),
             Hold::InFlight(Limit::Service) => {
                 f.write_str("another replica of this service is being restarted")

@@ -33,10 +33,11 @@ impl Domain {
             Observation::EventsOpened => {
                 self.looking.events_opened(self.now.awake);
                 self.agenda.touch(Owner::Looking);
+                self.touch_waiting();
             }
             // A stream that ends says nothing about the engine: proxies cut idle ones. That it is away is seen by asking.
-            Observation::EventsLost(_) => {
-                self.looking.events_lost(self.now.awake);
+            Observation::EventsLost(failure) => {
+                self.looking.events_lost(failure, self.now);
                 self.agenda.touch(Owner::Looking);
             }
             Observation::Sampled(sample) => self.sampled(&sample),

@@ -142,6 +142,7 @@ impl Domain {
             engine_start: self.host.engine_start,
             hold_file: self.host.hold_file,
             actions_refused: self.host.is_refused(self.now.awake),
+            touches_unseen: self.looking.touches_unseen().is_some(),
             cannot_record: self.durability.failing().is_some(),
             dependency_down: self.dependency_down(replica),
             paid_already: replica

@@ -3,6 +3,7 @@
 use super::probing::is_remote;
 use crate::domain::{
     Domain,
+    acting::attempt::Attempt,
     judging::{
         absence,
         health::Reading,
@@ -75,6 +76,7 @@ impl Domain {
                 _,
             ) => None,
         };
+        let stood_still = replica.kept.absent_since.is_some();
         replica.kept.absent_since = match (&replica.lifecycle, replica.kept.absent_since) {
             (Lifecycle::Running { since, .. }, Some(absent))
                 if now.awake.since(*since) < BACK_AFTER =>
@@ -91,6 +93,23 @@ impl Domain {
                 since,
             ) => since.or(Some(now)),
         };
+        self.note_standstill(replica, stood_still);
+    }
+
+    /// What ends, and what runs again, by no act of ours is said at once: whether somebody has to hear of it, time shows.
+    fn note_standstill(&mut self, replica: &mut Replica, stood_still: bool) {
+        let stands_still = replica.kept.absent_since.is_some();
+        let ran = replica.has_run;
+        replica.has_run |= replica.lifecycle.running().is_some();
+        if stands_still == stood_still || !ran || replica.kept.attempt.is_some() {
+            return;
+        }
+        let decision = if stands_still {
+            Decision::StandsStill { state: replica.lifecycle.to_string() }
+        } else {
+            Decision::RunsAgain
+        };
+        self.decide(Some(&replica.policy.name), Some(&replica.kept.name), decision);
     }
 
     /// The time in which nobody could look is no time in which it was seen healthy.
@@ -141,9 +160,13 @@ impl Domain {
             }
             // Between a life's end and the next look the streak is still the old one, and is counted.
             let counts = instance.is_some() || replica.lifecycle == Lifecycle::Remote;
+            // How it fails while defib stops it says nothing of what was wrong.
+            let is_touched = replica.kept.attempt.as_ref().is_some_and(Attempt::is_touching);
             for (evidence, streak) in streaks.iter().filter(|_| counts) {
                 trouble.count(evidence, instance.as_ref(), streak.failures);
-                trouble.shows.clone_from(&streak.shows);
+                if !is_touched {
+                    trouble.shows.clone_from(&streak.shows);
+                }
             }
         }
         // What was kept stands until it was looked at: only then is there anything to put in its place.

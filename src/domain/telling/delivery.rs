@@ -8,7 +8,7 @@
 //! sink is owed: what is no longer true is not sent.
 
 use super::{
-    incident::{Incident, IncidentKey},
+    incident::{Incident, IncidentKey, Loudness},
     sink::{Cause, Failing, Sink},
     story::{Story, known_after, owed},
 };
@@ -60,6 +60,9 @@ pub struct Row {
     pub incident: Option<IncidentId>,
     /// What it confirmed.
     pub told: Option<Story>,
+    /// How loud it had been when this sink was last told that it recovered, if it was.
+    #[serde(default)]
+    pub answered: Option<Loudness>,
     /// What is to be told next.
     pub outgoing: Option<Outgoing>,
     /// What the sink will never take, in any form.
@@ -73,6 +76,8 @@ pub struct Outgoing {
     pub message: Message,
     /// The story that it tells.
     pub story: Story,
+    /// How loud it was then, at its worst.
+    pub loudness: Loudness,
     /// Attempts that were begun.
     pub attempts: u32,
     /// When it was decided.
@@ -180,7 +185,11 @@ impl Sink {
         match row.told {
             // What was well before there was anything to tell here was never for this sink.
             None if incident.is_well() => (!is_new).then_some(MessageKind::Missed),
-            told => owed(told, incident.story),
+            // It recovered once, that did not hold, and nothing was said here since that asks for more than this: the next
+            // recovery is told when it has held.
+            told => owed(told, incident.story).filter(|kind| {
+                *kind != MessageKind::Recovered || row.answered < Some(incident.loudness())
+            }),
         }
     }
 
@@ -211,6 +220,17 @@ impl Sink {
         match outcome {
             DeliveryOutcome::Delivered => {
                 row.told = Some(known_after(outgoing.message.kind, outgoing.story));
+                match outgoing.message.kind {
+                    MessageKind::Recovered => row.answered = Some(outgoing.loudness),
+                    MessageKind::Opened => row.answered = None,
+                    MessageKind::Raised
+                    | MessageKind::GivenUp
+                    | MessageKind::Grown
+                    | MessageKind::Relapsed
+                    | MessageKind::Reminder
+                    | MessageKind::Resolved
+                    | MessageKind::Missed => {}
+                }
                 row.outgoing = None;
                 row.rejected = None;
                 self.proven_as = Some(flight.definition);
@@ -323,6 +343,7 @@ impl Sink {
             row.outgoing = kind.map(|kind| Outgoing {
                 message: compose(incident, kind),
                 story: incident.story,
+                loudness: incident.loudness(),
                 attempts: 0,
                 decided: now,
                 seq,

@@ -1,8 +1,7 @@
 //! One trouble of one service, or of the host, as people hear of it: from open to resolved.
 //!
 //! Its owner says each time it thinks what the matter looks like now (a `Picture`, or none); the incident turns that into
-//! a story that only moves on: a level is never lowered, after a recovery that did not hold the next one is told only where
-//! people were disturbed more meanwhile, and what is open is reminded of (P3).
+//! a story that only moves on: a level is never lowered, and what is open is reminded of (P3).
 
 use super::story::{Stage, Story};
 use crate::domain::{
@@ -91,9 +90,6 @@ pub struct Incident {
     pub story: Story,
     /// When the last reminder was due; when it was opened, before the first.
     pub reminded: Moment,
-    /// How loud it had been when a recovery was last told, if one was.
-    #[serde(default)]
-    pub answered: Option<Loudness>,
     /// No restart was left for it, at some time.
     #[serde(default)]
     pub gave_up: bool,
@@ -138,7 +134,6 @@ impl Incident {
                 reminders: 0,
             },
             reminded: now,
-            answered: None,
             gave_up: picture.given_up,
             content: picture.content,
         }
@@ -159,30 +154,27 @@ impl Incident {
         self.story.given_up |= picture.given_up;
         self.gave_up |= picture.given_up;
         self.story.grown = self.story.grown.max(picture.grown);
-        let loudness = Loudness { level: self.story.level, gave_up: self.gave_up };
         match (self.story.stage, picture.recovered) {
-            // It recovered once, that did not hold, and nothing was said since that asks for more than this: the next
-            // recovery is told when it has held.
-            (Stage::Failing, true) if self.answered >= Some(loudness) => {
-                self.ended = self.ended.or(Some(now));
-            }
             (Stage::Failing, true) => {
                 self.story.stage = Stage::Recovered;
-                self.answered = Some(loudness);
                 self.ended = Some(now);
             }
             (Stage::Recovered, false) if picture.failing && picture.level.is_some() => {
                 self.story.stage = Stage::Failing;
                 self.ended = None;
             }
-            (Stage::Failing, false) => self.ended = None,
-            (Stage::Recovered | Stage::Resolved, _) => {}
+            (Stage::Failing, false) | (Stage::Recovered | Stage::Resolved, _) => {}
         }
         self.story.given_up &= self.story.stage == Stage::Failing;
         // What was told to be well again, and is neither seen to be well nor to fail now, is as it was told.
         if picture.recovered || self.story.stage != Stage::Recovered {
             self.content = picture.content;
         }
+    }
+
+    /// How much people were disturbed by it so far.
+    pub(crate) fn loudness(&self) -> Loudness {
+        Loudness { level: self.story.level, gave_up: self.gave_up }
     }
 
     /// Whether it is well again or over, whatever was told of that.
@@ -204,8 +196,6 @@ impl Incident {
     /// the host, which begins the awake clock anew, makes them late and not rare.
     pub(crate) fn remind(&mut self, now: AwakeMs) -> Option<AwakeMs> {
         match self.story.stage {
-            // A recovery that is not told yet is no reason to be reminded.
-            Stage::Failing if self.is_well() => None,
             Stage::Failing => loop {
                 let index = usize::try_from(self.story.reminders).unwrap_or(usize::MAX);
                 let next = self.reminded.awake + WAITS.get(index).copied().unwrap_or(DAY);

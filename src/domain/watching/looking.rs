@@ -39,8 +39,8 @@ pub(crate) struct Looking {
     last: LookId,
     /// The engine was not there at all, so that what comes back is a fresh start of it.
     pub(crate) was_away: bool,
-    /// The event stream is lost, and the list was asked for on that account.
-    events_lost: bool,
+    /// Since when there has been no event stream, and why. The list was asked for on that account.
+    events_lost: Option<(Moment, LookFailure)>,
     /// The full list came at least once.
     pub(crate) has_listed: bool,
     /// A full list has come since the config was last read.
@@ -85,7 +85,7 @@ impl Looking {
             in_flight: 0,
             last: LookId(0),
             was_away: false,
-            events_lost: false,
+            events_lost: None,
             has_listed: false,
             has_listed_as_configured: false,
         }
@@ -109,6 +109,9 @@ impl Looking {
             if let Some((since, ..)) = &mut poll.failing {
                 leave_out(since, stalled);
             }
+        }
+        if let Some((since, _)) = &mut self.events_lost {
+            leave_out(since, stalled);
         }
     }
 
@@ -221,16 +224,23 @@ impl Looking {
     }
 
     /// The event stream is lost. The list stands in for it, once: opening the stream again asks for it too.
-    pub(crate) fn events_lost(&mut self, now: AwakeMs) {
-        if !std::mem::replace(&mut self.events_lost, true) {
-            self.want_list(now);
+    pub(crate) fn events_lost(&mut self, failure: LookFailure, now: Moment) {
+        let since = self.events_lost.as_ref().map(|(since, _)| *since);
+        if since.is_none() {
+            self.want_list(now.awake);
         }
+        self.events_lost = Some((since.unwrap_or(now), failure));
     }
 
     /// The event stream is open: what happened meanwhile is in the list.
     pub(crate) fn events_opened(&mut self, now: AwakeMs) {
-        self.events_lost = false;
+        self.events_lost = None;
         self.want_list(now);
+    }
+
+    /// Since when nobody could be seen acting on a container, and why.
+    pub(crate) fn touches_unseen(&self) -> Option<(Moment, &LookFailure)> {
+        self.events_lost.as_ref().map(|(since, failure)| (*since, failure))
     }
 
     /// What is to be asked now.

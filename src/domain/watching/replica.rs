@@ -89,6 +89,8 @@ pub(crate) struct Replica {
     pub(crate) blind_since: Option<AwakeMs>,
     /// It was healthy since its trouble's last onset.
     pub(crate) was_healthy: bool,
+    /// It was seen to run since our start.
+    pub(crate) has_run: bool,
     /// Since when it could not be looked at, and why.
     pub(crate) could_not_look: Option<(Moment, String)>,
     /// Since when it has been frozen, as far as we saw.
@@ -191,6 +193,7 @@ impl Replica {
             healthy_since: None,
             blind_since: None,
             was_healthy: false,
+            has_run: false,
             could_not_look: None,
             own_until: None,
             own_acts: None,

@@ -76,7 +76,9 @@ impl Engine for HeardEngine {
         since: Option<EngineMs>,
     ) -> Pending<'_, Result<Box<dyn EventStream>, LookFailure>> {
         Box::pin(async move {
-            let stream = self.engine.events(since).await?;
+            let opened = self.engine.events(since).await;
+            self.recorder.note(Fact::EventStream { open: opened.is_ok() });
+            let stream = opened?;
             let heard = HeardEvents { stream, recorder: Arc::clone(&self.recorder) };
             Ok(Box::new(heard) as Box<dyn EventStream>)
         })
@@ -92,12 +94,13 @@ impl EventStream for HeardEvents {
     fn next(&mut self) -> Pending<'_, Result<EngineEvent, LookFailure>> {
         Box::pin(async move {
             let event = self.stream.next().await;
-            if let Ok(event) = &event {
-                self.recorder.note(Fact::EventTold {
+            self.recorder.note(match &event {
+                Ok(event) => Fact::EventTold {
                     container: short(&event.container),
                     action: event.action.clone(),
-                });
-            }
+                },
+                Err(_) => Fact::EventStream { open: false },
+            });
             event
         })
     }

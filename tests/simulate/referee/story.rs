@@ -46,6 +46,8 @@ pub struct Story<'a> {
     pub hands_off_from: Option<Ms>,
     /// When looking at the engine did not work.
     pub engine_bad: Vec<Span>,
+    /// When defib had been told that there is no event stream.
+    pub no_events: Vec<Span>,
     /// When the store did not work.
     pub store_bad: Vec<Span>,
     /// When a sink did not work.
@@ -213,6 +215,7 @@ impl<'a> Story<'a> {
             removed: BTreeMap::new(),
             hands_off_from: None,
             engine_bad: Vec::new(),
+            no_events: Vec::new(),
             store_bad: Vec::new(),
             sinks_bad: BTreeMap::new(),
         };
@@ -278,6 +281,7 @@ impl<'a> Story<'a> {
                 self.container(container).checks.push((at, instance, *result));
             }
             Fact::EngineWeather { fine, .. } => turn(&mut self.engine_bad, at, end, *fine),
+            Fact::EventStream { open } => turn(&mut self.no_events, at, end, *open),
             Fact::StoreWeather { fine, .. } => turn(&mut self.store_bad, at, end, *fine),
             Fact::SinkWeather { sink, fine, .. } => {
                 turn(self.sinks_bad.entry(sink).or_default(), at, end, *fine);

@@ -1,4 +1,5 @@
-//! S1 and S2: defib starts only what it stopped, and touches only what it has just looked at.
+//! S1, S2 and S10: defib starts only what it stopped, touches only what it has just looked at, and begins with nothing while
+//! somebody else who acts on it would not be seen.
 //!
 //! A state can change between a look and the act that follows; no program can close that gap. So S2 is judged by what defib
 //! had been told, not by what the engine met.
@@ -7,7 +8,7 @@ use super::{
     Violation,
     story::{Act, Story},
 };
-use crate::account::Who;
+use crate::account::{Clockface, Who};
 use defib::domain::{
     effect::Primitive,
     observation::{ContainerState, EventAction},
@@ -24,7 +25,10 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
     for act in &story.acts {
         match act.primitive {
             Primitive::Start => starts_only_what_it_stopped(story, act, &mut found),
-            Primitive::Restart { .. } => touches_only_what_it_looked_at(story, act, &mut found),
+            Primitive::Restart { .. } => {
+                touches_only_what_it_looked_at(story, act, &mut found);
+                sees_who_else_acts(story, act, &mut found);
+            }
             Primitive::Kill => {
                 touches_only_what_it_looked_at(story, act, &mut found);
                 kills_only_what_was_told_to_stop(story, act, &mut found);
@@ -55,6 +59,18 @@ fn starts_only_what_it_stopped(story: &Story<'_>, act: &Act<'_>, found: &mut Vec
         None => {
             // Starting what runs does nothing to it; that the stop had not taken effect is no harm.
         }
+    }
+}
+
+/// Events alone say that somebody has begun to stop it.
+fn sees_who_else_acts(story: &Story<'_>, act: &Act<'_>, found: &mut Vec<Violation>) {
+    let unseen = story
+        .no_events
+        .iter()
+        .find(|span| span.holds(act.at) && span.from + EVENT_HEEDED_MS < act.at);
+    if let Some(span) = unseen {
+        let what = format!("{}: no event stream since {}", act.told(), Clockface(span.from));
+        found.push(Violation { rule: "S10", at: act.at, what });
     }
 }
 

@@ -115,11 +115,16 @@ pub fn draw_causes(
             continue;
         }
         let at = random.between(60_000, run_ms - 300_000);
-        let begins = at + random.between(0, 180_000);
-        let begins = begins.saturating_sub(30_000);
-        let ends = begins + random.between(20_000, 400_000);
         // What can't be asked any more is neither well nor not; what it showed last is old.
         let is_mute = random.percent(40);
+        // Well when the dependent began to fail, and no more when that fails anew after a restart in vain.
+        let is_lost_between = is_mute && random.percent(50);
+        let begins = if is_lost_between {
+            at + random.between(5_000, 70_000)
+        } else {
+            (at + random.between(0, 180_000)).saturating_sub(30_000)
+        };
+        let ends = begins + random.between(20_000, 400_000);
         for (name, at) in [(dependent, at), (needed, begins)] {
             let replicas = house.rules.services.iter().filter(|rule| rule.name == *name);
             for replica in replicas.flat_map(|rule| &rule.replicas) {
@@ -128,7 +133,7 @@ pub fn draw_causes(
                     script.push((ends, Deed::CannotCheck(replica.clone(), false)));
                     continue;
                 }
-                if random.percent(60) {
+                if is_lost_between || random.percent(60) {
                     script.push((at, Deed::Behave(replica.clone(), Behaviour::NeverRecovers)));
                     script.push((ends, Deed::Behave(replica.clone(), Behaviour::Fine)));
                     script.push((ends, Deed::Heal(replica.clone())));

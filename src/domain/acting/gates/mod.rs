@@ -53,6 +53,8 @@ pub(crate) struct Scene<'a> {
     /// The `hold` file exists.
     pub(crate) hold_file: bool,
     pub(crate) actions_refused: bool,
+    /// There is no event stream.
+    pub(crate) touches_unseen: bool,
     pub(crate) cannot_record: bool,
     /// What it needs and what was not seen healthy since it began to fail, and whether that has anything to be judged by.
     pub(crate) dependency_down: Option<(ServiceName, bool)>,

@@ -1,4 +1,4 @@
-//! Somebody else acted on it just now: they are at it (S10).
+//! Somebody else acted on it just now: they are at it; or whether anybody is can't be seen (S10).
 
 use super::{Scene, Shut};
 use crate::domain::{acting::hold::Hold, watching::replica::Touch};
@@ -12,6 +12,13 @@ pub(crate) const TOUCH_HOLDS_FOR: Duration = Duration::from_secs(60);
 pub(crate) const ENDING_HOLDS_FOR: Duration = Duration::from_secs(600);
 
 pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
+    touched(scene).or_else(|| {
+        // Only events say that somebody stops it, whatever time they gave it for that.
+        scene.touches_unseen.then(|| Shut { hold: Hold::TouchesUnseen, until: None })
+    })
+}
+
+fn touched(scene: &Scene<'_>) -> Option<Shut> {
     let Touch { at, what, is_ending } = scene.replica.kept.touched.as_ref()?;
     let stop = scene.replica.stop_takes();
     let span = if *is_ending { ENDING_HOLDS_FOR.max(stop) } else { TOUCH_HOLDS_FOR };
