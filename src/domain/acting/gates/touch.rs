@@ -14,7 +14,7 @@ pub(crate) const ENDING_HOLDS_FOR: Duration = Duration::from_secs(600);
 pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
     touched(scene).or_else(|| {
         // Only events say that somebody stops it, whatever time they gave it for that.
-        scene.touches_unseen.then(|| Shut { hold: Hold::TouchesUnseen, until: None })
+        scene.touches_unseen.then_some(Shut { hold: Hold::TouchesUnseen, until: None })
     })
 }
 
