@@ -208,6 +208,7 @@ fn incident(number: u64, service: &str, headline: &str) -> Record {
         story,
         reminded: NOW,
         gave_up: false,
+        seen_well: false,
         content: Content { headline: headline.to_owned(), ..Content::default() },
     };
     Record::Incident(Box::new(OnBoot { boot_id: BootId("b".into()), kept }))

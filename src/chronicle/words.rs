@@ -33,6 +33,7 @@ pub(super) fn say_held(service: &str, who: &str, hold: &Hold) {
         | Hold::AnotherController(_)
         | Hold::Touched(_)
         | Hold::TouchesUnseen
+        | Hold::CallOpen
         | Hold::Deploying
         | Hold::InFlight(_)
         | Hold::BackingOff { .. }

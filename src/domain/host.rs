@@ -6,7 +6,7 @@ use super::{
         attempt::Ending,
         brake::{Brake, Engaged, Failing, GATHERED_FOR, OVER_FOR},
         budget::HostSpending,
-        gates::is_stateful,
+        gates::{first_order, is_stateful},
         hold::Hold,
     },
     agenda::{Owner, earlier},
@@ -14,8 +14,8 @@ use super::{
     message::{IncidentKind, Severity},
     moment::{AwakeMs, Moment},
     name::{ReplicaName, ServiceName},
-    policy::RestartMode,
     record::{Decision, HostRecord, OnBoot, Record, Serials},
+    service::LOOKED_AT_WITHIN,
     telling::{
         IncidentKey,
         incident::{Incident, Picture},
@@ -100,6 +100,17 @@ impl Domain {
             return None;
         };
         let now = self.now;
+        // What was not looked at yet, or can't be, neither fails at once nor is over: how much fails is not known.
+        let looked_at = self.own_start + LOOKED_AT_WITHIN;
+        if now.awake < looked_at {
+            return Some(looked_at);
+        }
+        if !self.looking.has_listed || self.looking.blind().is_some() {
+            if let Brake::Engaged(engaged) = &mut self.host.brake {
+                engaged.over_since = None;
+            }
+            return Some(now.awake + CHOOSE_AGAIN_AFTER);
+        }
         match std::mem::take(&mut self.host.brake) {
             Brake::Released => {
                 if self.host.failing.is_much(policy, now.awake) {
@@ -145,10 +156,13 @@ impl Domain {
     }
 
     /// One of the failing replicas that nothing but the brake holds, so that what it needs is healthy; never one that holds
-    /// data.
+    /// data. The brake is off while this is asked.
     fn choose_trial(&mut self, engaged: &mut Engaged) {
         let held = self.host.waiting.iter().filter_map(|name| self.replicas.get(name));
-        let fit = held.filter(|replica| replica.hold == Some(Hold::Brake) && !is_stateful(replica));
+        let fit = held.filter(|replica| {
+            let is_held = replica.hold == Some(Hold::Brake);
+            is_held && !is_stateful(replica) && self.first_shut(replica).is_none()
+        });
         engaged.trial = None;
         if let Some(replica) = fit.min_by_key(|replica| replica.kept.name.clone()) {
             engaged.last = self.now;
@@ -207,14 +221,14 @@ impl Domain {
         }
     }
 
-    /// Whether the config allows that anything of what fails is restarted at all.
+    /// Whether anything of what fails may be restarted at all: no order speaks against it, and it holds no data.
     fn may_be_tried(&self) -> bool {
-        let auto = |name: &ServiceName| {
-            let policy = self.policy.services.iter().find(|policy| policy.name == *name);
-            policy.is_none_or(|policy| policy.restart == RestartMode::Auto)
-        };
-        let on_this_host = !self.policy.never_act && !self.policy.dry_run;
-        on_this_host && self.host.failing.onset.keys().any(auto)
+        let failing = self.host.failing.onset.keys();
+        let mut failing = failing.flat_map(|name| self.members(name));
+        failing.any(|replica| {
+            let fails = replica.kept.trouble.is_some();
+            fails && !is_stateful(replica) && first_order(&self.scene(replica)).is_none()
+        })
     }
 
     /// What a service shows, as its first troubled replica does.

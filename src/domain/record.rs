@@ -270,6 +270,7 @@ impl Rebase for ReplicaRecord {
         }
         self.absent_since.as_mut().map(map);
         self.stopped_by_hand.as_mut().map(map);
+        self.unanswered_since.as_mut().map(map);
         if let Some(touch) = &mut self.touched {
             map(&mut touch.at);
         }

@@ -68,7 +68,7 @@ impl Domain {
                     let same_boot = replica.boot_id == domain.boot_id;
                     let mut kept = replica.into_kept(&domain.boot_id, now);
                     if !same_boot {
-                        kept.forget_own_stop();
+                        kept.void_own_stop();
                     }
                     replicas.push(kept);
                 }
@@ -212,6 +212,8 @@ impl Domain {
             if let Some(sink) = self.sinks.remove(&name) {
                 for key in sink.rows.keys() {
                     self.records.push(Record::Forgotten(RecordKey::delivery(&name, key)));
+                    // It may have been owed to this one alone.
+                    self.agenda.touch(Owner::Incident(key.clone()));
                 }
             }
         }

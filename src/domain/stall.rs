@@ -38,10 +38,15 @@ impl Domain {
         self.looking.leave_out(stalled);
         self.own_start = self.own_start + stalled;
         self.host.engine_start = self.host.engine_start.map(|at| at + stalled);
-        if let Brake::Engaged(engaged) = &mut self.host.brake
-            && let Some(since) = &mut engaged.over_since
-        {
-            leave_out(since, stalled);
+        let judged_until = self.host.failing.judged_until.as_mut();
+        judged_until.into_iter().for_each(|until| leave_out(until, stalled));
+        if let Brake::Engaged(engaged) = &mut self.host.brake {
+            let lately = [&mut engaged.over_since, &mut engaged.joined_since];
+            lately
+                .into_iter()
+                .flatten()
+                .chain([&mut engaged.since, &mut engaged.last])
+                .for_each(|since| leave_out(since, stalled));
         }
     }
 

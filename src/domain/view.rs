@@ -2,7 +2,7 @@
 
 use super::{
     Domain,
-    acting::{attempt::Attempt, brake::Brake},
+    acting::{attempt::Attempt, brake::Brake, gates::restarts_allowed},
     judging::{health, streak::Streak, verdict::Verdict},
     moment::{AwakeMs, Moment, Spoken, millis},
     name::{ReplicaName, ServiceName, SinkName},
@@ -153,7 +153,7 @@ impl Domain {
                 .map(|at| at.since(self.now.awake)),
             in_hand: replica.kept.attempt.is_some(),
             recovery_awaited: replica.kept.attempt.as_ref().is_some_and(Attempt::is_verifying),
-            spent: (replica.kept.spending.spent, replica.policy.budget.restarts),
+            spent: (replica.kept.spending.spent, restarts_allowed(replica)),
             could_not_look: could_not_look(replica),
         });
         let sinks = self.sinks.iter().map(|(name, sink)| SinkView {

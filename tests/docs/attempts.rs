@@ -67,7 +67,7 @@ pub fn by_input() -> String {
         ("`Seen` standing still, gates open", Input::Seen { inspection: &standing, hold: None }),
         ("`Seen`, a gate shut", Input::Seen { inspection: &running, hold }),
         ("`Seen` in one more life", Input::Seen { inspection: &next_life, hold: None }),
-        ("`Unseen`", Input::Unseen(String::new())),
+        ("`Unseen`", Input::Unseen),
         ("`Gone`", Input::Gone),
         ("`Acted`: done, failed, or no answer", Input::Acted(failed)),
         ("`Acted`: refused (403)", Input::Acted(ActOutcome::Denied(String::new()))),

@@ -14,6 +14,7 @@
 mod acting;
 mod ambiguous;
 mod by_hand;
+mod held;
 mod lasting;
 mod replay;
 mod rig;

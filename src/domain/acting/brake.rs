@@ -1,7 +1,8 @@
 //! The host-wide hold: when much fails at once the cause is elsewhere, and restarting it all only adds load (S8).
 //!
-//! While it is on, nothing is restarted but one trial at a time: the most independent of the failing replicas, never one
-//! that holds data. It is released only when a trial recovers, when a person says so, or when what made it is long over.
+//! While it is on, nothing is restarted but one trial at a time: a failing replica that nothing else holds back, so that all
+//! it needs is well, and never one that holds data. It is released only when a trial recovers, or when what made it is long
+//! over.
 
 use crate::domain::{
     moment::{AwakeMs, Moment},

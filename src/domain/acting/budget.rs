@@ -5,7 +5,7 @@
 //! clock, an allowance can only come back later than it might, never earlier, and no hold grows.
 
 use crate::domain::{
-    moment::{AwakeMs, BootId, BootMs, Moment, Stamp},
+    moment::{AwakeMs, BootId, BootMs, Moment, Stamp, millis},
     policy::{Backoff, HostBudget, ServiceBudget},
 };
 use serde::{Deserialize, Serialize};
@@ -64,11 +64,14 @@ impl Spending {
 
     /// Whether it was restarted so often that a restart is no cure.
     pub(crate) fn is_chronic(&self, boot_id: &BootId, now: Moment) -> bool {
-        self.recent.len() >= CHRONIC_RESTARTS
-            && self
-                .recent
-                .front()
-                .is_some_and(|oldest| now.boot.since(oldest.boot_on(boot_id, now)) < CHRONIC_WITHIN)
+        // What an allowance takes for recent after a boot need not be: that it was so often within a day is a claim.
+        let is_recent = |oldest: &Stamp| {
+            let by_wall = u64::try_from(now.wall.0.saturating_sub(oldest.moment.wall.0));
+            let by_wall = by_wall.is_ok_and(|ago| ago < millis(CHRONIC_WITHIN));
+            now.boot.since(oldest.boot_on(boot_id, now)) < CHRONIC_WITHIN
+                && (oldest.boot_id == *boot_id || by_wall)
+        };
+        self.recent.len() >= CHRONIC_RESTARTS && self.recent.front().is_some_and(is_recent)
     }
 }
 
@@ -113,5 +116,34 @@ impl HostSpending {
         let oldest = self.restarts.get(nth_last)?.boot_on(boot_id, now);
         let at = oldest + budget.within;
         (at > now.boot).then_some(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::moment::WallMs;
+
+    fn at(boot_s: u64, wall_s: i64) -> Moment {
+        Moment {
+            awake: AwakeMs(boot_s * 1000),
+            boot: BootMs(boot_s * 1000),
+            wall: WallMs(wall_s * 1000),
+        }
+    }
+
+    #[test]
+    fn what_was_restarted_once_a_month_is_not_chronic_because_the_host_has_booted() {
+        let month = 30 * 24 * 3600;
+        let chronic = |apart: i64| {
+            let mut spending = Spending::default();
+            for n in 0..5 {
+                let moment = at(1000 + 10 * n.unsigned_abs(), n * apart);
+                spending.spend(Stamp { boot_id: BootId("before".into()), moment });
+            }
+            spending.is_chronic(&BootId("after".into()), at(60, 4 * apart + 3600))
+        };
+        assert!(!chronic(month));
+        assert!(chronic(3600));
     }
 }

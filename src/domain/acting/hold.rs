@@ -32,6 +32,8 @@ pub enum Hold {
     TouchesUnseen,
     /// A deploy is under way (S10).
     Deploying,
+    /// A call to restart it was never answered, and may still be carried out (S3).
+    CallOpen,
     /// Something else is being acted on (S3).
     InFlight(Limit),
     /// Restarted too recently.
@@ -123,6 +125,7 @@ impl Hold {
             Hold::Touched(_) => "touched",
             Hold::TouchesUnseen => "touches_unseen",
             Hold::Deploying => "deploying",
+            Hold::CallOpen => "call_open",
             Hold::InFlight(Limit::Service) => "in_flight_service",
             Hold::InFlight(Limit::Host) => "in_flight_host",
             Hold::BackingOff { .. } => "backing_off",
@@ -167,6 +170,7 @@ impl Hold {
             | Hold::AnotherController(_)
             | Hold::Touched(_)
             | Hold::Deploying
+            | Hold::CallOpen
             | Hold::BackingOff { .. }
             | Hold::BudgetSpent { .. }
             | Hold::EvidenceStale
@@ -198,6 +202,7 @@ impl Hold {
             | Hold::AnotherController(_)
             | Hold::Touched(_)
             | Hold::Deploying
+            | Hold::CallOpen
             | Hold::BackingOff { .. }
             | Hold::BudgetSpent { .. }
             | Hold::HostBudgetSpent { .. }
@@ -239,6 +244,9 @@ impl fmt::Display for Hold {
                 "the engine's event stream is away, so nobody else who acts on it would be seen",
             ),
             Hold::Deploying => f.write_str("a deploy is under way"),
+            Hold::CallOpen => f.write_str(
+                "a call to restart it was never answered, and the engine may still carry it out",
+            ),
             Hold::InFlight(Limit::Service) => {
                 f.write_str("another replica of this service is being restarted")
             }

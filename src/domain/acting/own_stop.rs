@@ -18,6 +18,9 @@ pub struct OwnStop {
     pub stop_timeout: Duration,
     /// The life that was to be stopped.
     pub started_at: StartedAt,
+    /// The host has booted since: it ended whatever ran, so nothing proves any more that this stop did.
+    #[serde(default)]
+    pub is_void: bool,
 }
 
 impl OwnStop {
@@ -26,7 +29,8 @@ impl OwnStop {
     pub(crate) fn explains(&self, inspection: &Inspection) -> bool {
         let until = self.latest + self.stop_timeout + BEYOND_STOP + COMMIT_WITHIN;
         // The intent's time is in whole seconds, rounded down, so an end in the same second is not before it.
-        inspection.started_at == self.started_at
+        !self.is_void
+            && inspection.started_at == self.started_at
             && inspection
                 .finished
                 .is_some_and(|finished| self.first <= finished && finished <= until)

@@ -38,7 +38,9 @@ pub(crate) struct Absence {
 pub(crate) fn count(members: &[&Replica], wanted: Option<u32>) -> Absence {
     let mut absence = Absence::default();
     let mut excused = 0_u32;
-    for replica in members {
+    // A URL's stand-in is no replica: whatever answers there, none of them runs the more for it.
+    let members = || members.iter().filter(|replica| replica.lifecycle != Lifecycle::Remote);
+    for replica in members() {
         match replica.kept.absent_since {
             None => absence.running += 1,
             Some(_) if is_by_hand(replica) || is_finished(replica) => excused += 1,
@@ -57,7 +59,7 @@ pub(crate) fn count(members: &[&Replica], wanted: Option<u32>) -> Absence {
         }
     }
     if let Some(wanted) = wanted {
-        let back = members.iter().filter(|replica| replica.kept.absent_since.is_none()).count();
+        let back = members().filter(|replica| replica.kept.absent_since.is_none()).count();
         if u32::try_from(back).unwrap_or(u32::MAX) >= wanted {
             return Absence { running: absence.running, ..Absence::default() };
         }
@@ -94,7 +96,9 @@ pub(crate) fn is_finished(replica: &Replica) -> bool {
     match replica.lifecycle {
         Lifecycle::Stopped(Stop { exit_code, .. }) => {
             let policy = replica.inspection.as_ref().map(|inspection| inspection.restart_policy);
-            exit_code == Some(0) && policy == Some(RestartPolicy::No)
+            // What defib told to stop has not finished, whatever it exits with.
+            let is_stopped = replica.kept.own_stop.is_some();
+            exit_code == Some(0) && policy == Some(RestartPolicy::No) && !is_stopped
         }
         Lifecycle::Created => replica.kept.instance.is_none(),
         Lifecycle::Unseen

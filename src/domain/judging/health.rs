@@ -7,7 +7,7 @@
 
 use super::streak::{Failure, Streak};
 use crate::domain::{
-    moment::{EngineMs, Moment, millis},
+    moment::{AwakeMs, EngineMs, Moment, millis},
     observation::{
         ContainerState, Health, HealthEntry, HealthResult, HealthStatus, Healthcheck, Inspection,
     },
@@ -32,7 +32,7 @@ pub(crate) struct HealthEvidence {
     pub(crate) reading: Reading,
     /// The newest entry that was counted.
     last_counted: Option<EngineMs>,
-    /// When a result that passed was last counted.
+    /// When the last check that passed began, at the latest: however long ago that was when it was looked at.
     pub(crate) last_pass: Option<Moment>,
     /// Since when it has stopped reporting.
     pub(crate) stale_since: Option<Moment>,
@@ -103,7 +103,9 @@ impl HealthEvidence {
                     if self.count(entry) {
                         self.streak.pass(1);
                         self.saw_not_run = false;
-                        self.last_pass = Some(now);
+                        let ago = inspection.engine_now.since(entry.start) + ENGINE_SLACK;
+                        let began = now.awake.0.saturating_sub(millis(ago));
+                        self.last_pass = Some(now.back_to(AwakeMs(began)));
                     }
                     Reading::Passing
                 }

@@ -37,12 +37,18 @@ impl Domain {
                 let Some(Holder::Replica(name)) = self.containers.get(container).cloned() else {
                     return;
                 };
-                let why = failure.to_string();
-                if let Some(replica) = self.replicas.get_mut(&name) {
+                let Some(replica) = self.replicas.get_mut(&name) else {
+                    return;
+                };
+                // Of another container that carries its labels nothing is said of the replica.
+                if replica.kept.container.as_ref().is_none_or(|known| known == container) {
                     let since = replica.could_not_look.take().map_or(self.now, |(since, _)| since);
-                    replica.could_not_look = Some((since, why.clone()));
+                    replica.could_not_look = Some((since, failure.to_string()));
                 }
-                self.attempt_input(&name, Input::Unseen(why));
+                let attempt = replica.kept.attempt.as_ref();
+                if attempt.is_some_and(|attempt| attempt.instance.container == *container) {
+                    self.attempt_input(&name, Input::Unseen);
+                }
                 self.agenda.touch(Owner::Replica(name));
             }
         }

@@ -14,7 +14,7 @@ use crate::domain::{
     moment::AwakeMs,
     name::{AttemptId, ReplicaName},
     record::Decision,
-    watching::replica::Replica,
+    watching::{lifecycle::Lifecycle, replica::Replica},
 };
 use std::{collections::BTreeSet, time::Duration};
 
@@ -113,7 +113,7 @@ impl Domain {
     }
 
     /// What the gates are asked about.
-    pub(super) fn scene<'a>(&'a self, replica: &'a Replica) -> Scene<'a> {
+    pub(in crate::domain) fn scene<'a>(&'a self, replica: &'a Replica) -> Scene<'a> {
         let service = self.services.get(&replica.policy.name);
         let name = &replica.kept.name;
         let others = |set: &BTreeSet<ReplicaName>| set.len() - usize::from(set.contains(name));
@@ -124,6 +124,13 @@ impl Domain {
                 .filter(|member| *member != name && self.host.acting.contains(*member))
                 .count()
         });
+        // A URL's stand-in stands in for nobody.
+        let is_sibling = |other: &&ReplicaName| {
+            let known = self.replicas.get(*other);
+            *other != name && known.is_some_and(|other| other.lifecycle != Lifecycle::Remote)
+        };
+        let healthy_siblings =
+            service.map_or(0, |service| service.healthy.iter().filter(is_sibling).count());
         let trial = match &self.host.brake {
             Brake::Released => None,
             Brake::Engaged(engaged) => engaged.trial.as_ref(),
@@ -135,7 +142,7 @@ impl Domain {
             replica,
             service_acting,
             host_acting: others(&self.host.acting),
-            healthy_siblings: service.map_or(0, |service| others(&service.healthy)),
+            healthy_siblings,
             host_spending: &self.host.spending,
             brake: &self.host.brake,
             own_start: self.own_start,

@@ -4,7 +4,7 @@ use crate::domain::{
     Domain,
     acting::{
         attempt::{Attempt, Ending, Input, LOOK_AGAIN_AFTER, Output, Paid, Phase},
-        gates,
+        gates::{self, CALL_OPEN_FOR},
         hold::Hold,
     },
     agenda::Owner,
@@ -20,10 +20,6 @@ use std::time::Duration;
 
 /// Events of our own acts may come this much later than their answer.
 const OWN_EVENTS_WITHIN: Duration = Duration::from_secs(5);
-
-/// A call that nobody answered may reach the engine this much later still. Whoever stops it meanwhile can't be told from us:
-/// then it is missed, and nobody is blamed.
-const OWN_CALL_WITHIN: Duration = Duration::from_secs(300);
 
 impl Domain {
     /// What time and the store bring to an attempt.
@@ -250,7 +246,8 @@ impl Domain {
                     false => own.or_else(|| replica.kept.own_stop.take()),
                 };
                 if attempt.may_still_act() {
-                    replica.own_until = Some(self.now.awake + OWN_CALL_WITHIN);
+                    replica.own_until = Some(self.now.awake + CALL_OPEN_FOR);
+                    replica.kept.unanswered_since = Some(self.now);
                 }
             }
             Ending::Abandoned(_) | Ending::Refused(_) => {

@@ -1,6 +1,5 @@
 //! What is seen becomes a verdict, and verdicts a trouble: a bad time that begins, goes on over instances, and is over (S6).
 
-use super::probing::is_remote;
 use crate::domain::{
     Domain,
     acting::attempt::Attempt,
@@ -25,13 +24,8 @@ impl Domain {
         let now = self.now;
         let in_grace = replica.in_grace(now.awake);
         let is_url = replica.lifecycle == Lifecycle::Remote;
-        let probes: Vec<_> = replica
-            .policy
-            .probes
-            .iter()
-            .filter(|probe| is_remote(&probe.spec) == is_url)
-            .cloned()
-            .collect();
+        let probes: Vec<_> =
+            replica.policy.probes.iter().filter(|probe| replica.concerns(probe)).cloned().collect();
         let verdict = judge(&replica.lifecycle, &replica.evidence, &probes, in_grace);
         if verdict != replica.verdict {
             replica.verdict = verdict;
@@ -142,7 +136,10 @@ impl Domain {
     pub(super) fn count_trouble(&mut self, replica: &mut Replica) {
         let instance = replica.lifecycle.running().cloned();
         let streaks: Vec<(String, Streak)> = failing_streaks(replica);
-        if !streaks.is_empty() && replica.kept.trouble.is_none() {
+        // Between a life's end and the next look the streak is still the old one, and is counted; what stands still fails no
+        // more.
+        let counts = instance.is_some() || replica.lifecycle == Lifecycle::Remote;
+        if counts && !streaks.is_empty() && replica.kept.trouble.is_none() {
             let (_, first) = &streaks[0];
             let since = first.since.unwrap_or(self.now);
             replica.kept.trouble = Some(Trouble::begin(since, first.shows.clone()));
@@ -158,8 +155,6 @@ impl Domain {
                 trouble.onset = first.since.unwrap_or(self.now);
                 replica.was_healthy = false;
             }
-            // Between a life's end and the next look the streak is still the old one, and is counted.
-            let counts = instance.is_some() || replica.lifecycle == Lifecycle::Remote;
             // How it fails while defib stops it says nothing of what was wrong.
             let is_touched = replica.kept.attempt.as_ref().is_some_and(Attempt::is_touching);
             for (evidence, streak) in streaks.iter().filter(|_| counts) {

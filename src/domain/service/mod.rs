@@ -19,7 +19,7 @@ use super::{
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 /// After our start every container is looked at within this, or it can't be.
-const LOOKED_AT_WITHIN: Duration = Duration::from_secs(30);
+pub(super) const LOOKED_AT_WITHIN: Duration = Duration::from_secs(30);
 
 /// After our start, what could not be looked at before is tried again within this.
 const SEEN_WITHIN: Duration = Duration::from_secs(75);
@@ -165,7 +165,7 @@ impl Domain {
         !troubled && !self.host.failing.down.contains(name)
     }
 
-    fn members(&self, name: &ServiceName) -> Vec<&Replica> {
+    pub(super) fn members(&self, name: &ServiceName) -> Vec<&Replica> {
         let members = self.services.get(name).map(|service| &service.members);
         members.into_iter().flatten().filter_map(|member| self.replicas.get(member)).collect()
     }

@@ -22,7 +22,7 @@ use crate::domain::{
     },
     watching::{lifecycle::Lifecycle, replica::Replica},
 };
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 /// What could not be looked at for so long is told of (S5): longer than any hiccup of engine or network.
 const BLIND_FOR: Duration = Duration::from_secs(60);
@@ -152,8 +152,32 @@ impl Domain {
         }
     }
 
-    /// Whether people were told at least so loudly that this service fails or is down.
+    /// Whether people were told at least so loudly that this service fails or is down, or of what it waits for itself.
     fn is_told_of(&self, service: &str, level: Severity) -> bool {
+        let mut asked = BTreeSet::new();
+        let mut next = vec![service];
+        while let Some(service) = next.pop() {
+            if self.is_itself_told_of(service, level) {
+                return true;
+            }
+            if asked.insert(service) {
+                next.extend(self.waited_for_by(service));
+            }
+        }
+        false
+    }
+
+    /// What replicas of a service are held back for (S9).
+    fn waited_for_by(&self, service: &str) -> impl Iterator<Item = &str> {
+        let members = self.services.iter().find(|(name, _)| name.as_str() == service);
+        let members = members.into_iter().flat_map(|(_, service)| &service.members);
+        members.filter_map(|name| match &self.replicas.get(name)?.hold {
+            Some(Hold::DependencyNotHealthy(needed)) => Some(needed.as_str()),
+            Some(_) | None => None,
+        })
+    }
+
+    fn is_itself_told_of(&self, service: &str, level: Severity) -> bool {
         self.incidents.values().any(|incident| {
             let same = incident.key.service.as_ref().is_some_and(|name| name.as_str() == service);
             let about = matches!(incident.key.kind, IncidentKind::Unhealthy | IncidentKind::Down);
@@ -275,7 +299,10 @@ impl Domain {
             let gone_at = gone_until(replica);
             let is_here = gone_at.is_none_or(|at| at > self.now.awake);
             deadlines.extend(gone_at);
-            for probe in policy.probes.iter().filter(|probe| !replica.has_passed(probe)) {
+            for probe in policy.probes.iter().filter(|probe| replica.concerns(probe)) {
+                if replica.has_passed(probe) {
+                    continue;
+                }
                 is_open |= is_here;
                 let Some(seen) = replica.evidence.probes.get(&probe.name) else {
                     continue;
@@ -412,5 +439,6 @@ fn is_to_show(replica: &Replica, now: AwakeMs) -> bool {
     let unseen = |probe: &ProbePolicy| {
         replica.evidence.probes.get(&probe.name).is_none_or(|seen| seen.last_evidence.is_none())
     };
-    by_health || replica.policy.probes.iter().any(unseen)
+    let mut probes = replica.policy.probes.iter().filter(|probe| replica.concerns(probe));
+    by_health || probes.any(unseen)
 }

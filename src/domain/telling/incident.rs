@@ -48,6 +48,11 @@ pub(crate) struct Picture {
 }
 
 impl Picture {
+    /// Whether an incident is opened of it, where none is open.
+    pub(crate) fn opens(&self) -> bool {
+        self.level.is_some() && self.failing && !self.recovered
+    }
+
     /// Of what fails and has neither recovered nor been given up, as most matters do.
     pub(crate) fn failing(since: Moment, level: Option<Severity>, content: Content) -> Self {
         Self { since, level, recovered: false, given_up: false, grown: 0, failing: true, content }
@@ -93,6 +98,9 @@ pub struct Incident {
     /// No restart was left for it, at some time.
     #[serde(default)]
     pub gave_up: bool,
+    /// It was seen to be well when it was last looked at.
+    #[serde(default)]
+    pub seen_well: bool,
     /// What to say of it.
     pub content: Content,
 }
@@ -135,22 +143,17 @@ impl Incident {
             },
             reminded: now,
             gave_up: picture.given_up,
+            seen_well: false,
             content: picture.content,
         }
     }
 
     /// Moves on to what the matter looks like now.
     pub(crate) fn follow(&mut self, picture: Picture, now: Moment) {
-        if let (Stage::Resolved, Some(level), true) =
-            (self.story.stage, picture.level, picture.failing && !picture.recovered)
-        {
-            // It was over, and a sink does not know that yet: for all the others this is a new one.
-            *self = Self::open(self.id, self.key.clone(), picture, level, now);
-            return;
-        }
         if let Some(level) = picture.level.filter(|_| !picture.recovered) {
             self.story.level = self.story.level.max(level);
         }
+        self.seen_well = picture.recovered;
         self.story.given_up |= picture.given_up;
         self.gave_up |= picture.given_up;
         self.story.grown = self.story.grown.max(picture.grown);
@@ -182,11 +185,11 @@ impl Incident {
         self.ended.is_some()
     }
 
-    /// What it was about is over. `headline`: how to say so, where no recovery was.
+    /// What it was about is over. `headline`: how to say so, where it was not seen to be well to the end.
     pub(crate) fn resolve(&mut self, headline: String, now: Moment) {
         self.story.stage = Stage::Resolved;
         self.content.next_steps.clear();
-        if self.ended.is_none() {
+        if self.ended.is_none() || !self.seen_well {
             self.content.headline = headline;
         }
         self.ended = self.ended.or(Some(now));

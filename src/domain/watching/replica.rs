@@ -16,7 +16,8 @@ use crate::domain::{
     moment::{AwakeMs, EngineMs, Moment},
     name::{ContainerId, Instance, ProbeName, ReplicaName, ServiceName},
     observation::Inspection,
-    policy::ServicePolicy,
+    policy::{ProbePolicy, ServicePolicy},
+    replicas::probing::is_remote,
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, net::IpAddr, sync::Arc, time::Duration};
@@ -51,18 +52,25 @@ pub struct ReplicaRecord {
     pub stopped_life: Option<Instance>,
     /// Since when it has not been running.
     pub absent_since: Option<Moment>,
+    /// When an attempt ended whose call nobody had answered: it may be carried out still.
+    #[serde(default)]
+    pub unanswered_since: Option<Moment>,
     /// Somebody else's last touch: a stop of theirs may go on for longer than a restart of ours takes.
     #[serde(default)]
     pub touched: Option<Touch>,
 }
 
 impl ReplicaRecord {
-    /// The host has booted: it ended whatever ran, so nothing proves any more that a stop of ours did (S1).
-    pub(crate) fn forget_own_stop(&mut self) {
-        self.own_stop = None;
+    /// The host has booted: it ended whatever ran, so nothing proves any more that a stop of ours did (S1). That there was one
+    /// is remembered: what stands still since has not finished by itself (P8).
+    pub(crate) fn void_own_stop(&mut self) {
+        let under_way = self.attempt.as_ref().and_then(Attempt::own_stop);
+        self.own_stop =
+            under_way.or(self.own_stop.take()).map(|own| OwnStop { is_void: true, ..own });
         if let Some(attempt) = &mut self.attempt {
-            attempt.intent_at = None;
+            attempt.forget_what_reached_it();
         }
+        self.unanswered_since = None;
     }
 }
 
@@ -168,6 +176,7 @@ impl Replica {
             stopped_by_hand: None,
             stopped_life: None,
             absent_since: None,
+            unanswered_since: None,
             touched: None,
         };
         Self::restored(kept, policy, listed, now)
@@ -297,8 +306,14 @@ impl Replica {
         }
     }
 
+    /// Whether a probe is of this replica: of a URL's stand-in those that go to a URL, of a container all others.
+    pub(crate) fn concerns(&self, probe: &ProbePolicy) -> bool {
+        let is_stand_in = self.lifecycle == Lifecycle::Remote;
+        is_remote(&probe.spec) == is_stand_in
+    }
+
     /// Whether a probe has ever passed as it is defined now.
-    pub(crate) fn has_passed(&self, probe: &crate::domain::policy::ProbePolicy) -> bool {
+    pub(crate) fn has_passed(&self, probe: &ProbePolicy) -> bool {
         self.kept.passed.get(&probe.name) == Some(&probe.definition)
     }
 }

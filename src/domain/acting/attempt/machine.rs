@@ -52,9 +52,7 @@ impl Attempt {
                 self.enter(Phase::Intent { rung, seq }, now);
                 vec![Output::Pay, Output::Record]
             }
-            (Phase::Inspecting, Input::Unseen(_) | Input::TooLate) => {
-                self.abandon(Hold::CouldNotLook)
-            }
+            (Phase::Inspecting, Input::Unseen | Input::TooLate) => self.abandon(Hold::CouldNotLook),
             (Phase::Intent { rung, .. }, Input::Durable { hold: None }) => self.act(rung, now),
             (Phase::Acting { rung }, Input::Acted(outcome)) => self.acted(rung, outcome, now),
             (Phase::Acting { rung }, Input::TooLate) => {
@@ -64,7 +62,7 @@ impl Attempt {
             (Phase::Observing { rung, report }, Input::Seen { inspection, .. }) => {
                 self.seen_after(rung, &report, inspection, now, seq, verify_within)
             }
-            (Phase::Observing { .. }, Input::Unseen(_)) => vec![Output::Inspect],
+            (Phase::Observing { .. }, Input::Unseen) => vec![Output::Inspect],
             (Phase::Observing { rung, report }, Input::TooLate) => {
                 let what =
                     format!("what the {} did could not be seen: {}", word(rung), words(&report));
@@ -96,7 +94,7 @@ impl Attempt {
                 Input::Durable { .. }
                 | Input::NotDurable
                 | Input::Seen { .. }
-                | Input::Unseen(_)
+                | Input::Unseen
                 | Input::Acted(_)
                 | Input::Healthy(_)
                 | Input::TakenOver(_)
@@ -116,7 +114,7 @@ impl Attempt {
                 Phase::Intent { .. },
                 Input::Evidence(_)
                 | Input::Seen { .. }
-                | Input::Unseen(_)
+                | Input::Unseen
                 | Input::Acted(_)
                 | Input::Healthy(_)
                 | Input::TakenOver(_)
@@ -128,7 +126,7 @@ impl Attempt {
                 | Input::NotDurable
                 | Input::Evidence(_)
                 | Input::Seen { .. }
-                | Input::Unseen(_)
+                | Input::Unseen
                 | Input::Healthy(_)
                 | Input::TakenOver(_)
                 | Input::Nothing,
@@ -148,7 +146,7 @@ impl Attempt {
                 Input::Durable { .. }
                 | Input::NotDurable
                 | Input::Evidence(_)
-                | Input::Unseen(_)
+                | Input::Unseen
                 | Input::Acted(_)
                 | Input::Healthy(_)
                 | Input::Nothing,

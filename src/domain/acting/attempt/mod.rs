@@ -3,7 +3,7 @@
 //! Looking costs nothing, so nothing is paid before the gates were asked with what was just seen; then what is spent and what
 //! is intended are one record, and nothing is done before that is on disk: a crash before it forgets an attempt that did
 //! nothing, a crash after it finds it paid for. Nothing is assumed: after every rung the container is looked at.
-//! A call that did not answer is never sent again; what it did is found out. Every phase has a deadline, so an attempt
+//! A call that did not answer is not sent again while it may still be carried out; what it did is found out. Every phase has a deadline, so an attempt
 //! always ends, and its end says what is true: cured, not cured, or given up before anything was done.
 //!
 //! Here is what an attempt is; `deadlines` says when its phases end, `machine` is the table, `observing` what a look after a
@@ -163,7 +163,7 @@ pub(crate) enum Input<'a> {
     /// It was looked at. `hold`: what the gates say to what was seen.
     Seen { inspection: &'a Inspection, hold: Option<Hold> },
     /// It could not be looked at.
-    Unseen(String),
+    Unseen,
     /// It is not there any more.
     Gone,
     /// A rung's answer came.
@@ -349,7 +349,15 @@ impl Attempt {
     pub(crate) fn own_stop(&self) -> Option<OwnStop> {
         let (first, latest) = self.intent_at?;
         let started_at = self.instance.started_at.clone();
-        Some(OwnStop { first, latest, stop_timeout: self.stop_timeout, started_at })
+        let stop_timeout = self.stop_timeout;
+        Some(OwnStop { first, latest, stop_timeout, started_at, is_void: false })
+    }
+
+    /// The host has booted: of what was called for and sent nothing is at work any more.
+    pub(crate) fn forget_what_reached_it(&mut self) {
+        self.intent_at = None;
+        self.stop_sent = None;
+        self.called = None;
     }
 
     /// Whether a stop of that moment, which is told of now, may be its own. An engine that gets a call to restart sends the

@@ -25,7 +25,8 @@ pub(crate) mod stateful;
 mod touch;
 
 pub(crate) use self::evidence as evidence_case;
-pub(crate) use stateful::is_stateful;
+pub(crate) use in_flight::CALL_OPEN_FOR;
+pub(crate) use stateful::{is_stateful, restarts_allowed};
 
 use super::{brake::Brake, budget::HostSpending, hold::Hold};
 use crate::domain::{
@@ -34,6 +35,7 @@ use crate::domain::{
     policy::Policy,
     watching::replica::Replica,
 };
+
 /// What a gate sees.
 pub(crate) struct Scene<'a> {
     pub(crate) now: Moment,

@@ -10,7 +10,7 @@ use super::incident::Content;
 use crate::domain::{
     acting::{
         attempt::{Attempt, Ending},
-        gates::is_stateful,
+        gates::restarts_allowed,
         hold::Hold,
     },
     judging::{absence::Absence, trouble::Trouble, verdict::Verdict},
@@ -105,7 +105,7 @@ fn recovery(name: &ServiceName, members: &[&Replica]) -> String {
         trouble.helped.is_some() && trouble.helped.as_ref() == replica.lifecycle.running()
     });
     match (attempts, helped) {
-        (0, _) => format!("{name} is healthy again, without help"),
+        (0, _) => format!("{name} is healthy again, without help from defib"),
         (1, true) => format!("{name} is healthy again after a restart"),
         (_, true) if not_cured(members) > 0 && members.len() == 1 => {
             format!("{name} is healthy again: the last of {attempts} restarts helped")
@@ -223,13 +223,7 @@ fn attempt_line(replica: &Replica, attempt: &Attempt) -> String {
 /// Which of the restarts that it may have.
 fn restart_number(replica: &Replica, attempt: &Attempt) -> String {
     let spent = replica.kept.spending.spent.saturating_add(u32::from(attempt.paid.is_none()));
-    format!("restart {spent} of {}", allowed(replica))
-}
-
-/// What holds data has one restart, whatever its budget (S12).
-fn allowed(replica: &Replica) -> u32 {
-    let restarts = replica.policy.budget.restarts;
-    if is_stateful(replica) { restarts.min(1) } else { restarts }
+    format!("restart {spent} of {}", restarts_allowed(replica))
 }
 
 /// Why it is not restarted, or that it would be.
@@ -459,7 +453,7 @@ pub(crate) fn ambiguous(members: &[&Replica]) -> Content {
 impl Replica {
     /// Notes in its trouble what an attempt came to.
     pub(crate) fn done_line(&mut self, attempt: &Attempt, ending: &Ending) {
-        let allowed = allowed(self);
+        let allowed = restarts_allowed(self);
         let spent = self.kept.spending.spent;
         let Some(trouble) = &mut self.kept.trouble else {
             return;

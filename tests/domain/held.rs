@@ -1,0 +1,295 @@
+//! What is not done, or not said, because it is not known: a cause that was well only before, a call that nobody answered,
+//! what holds data, and how much fails while nobody can look.
+
+use crate::rig::*;
+use defib::domain::{
+    acting::attempt::Ending,
+    effect::Primitive,
+    message::{IncidentKind, MessageKind},
+    name::ServiceName,
+    observation::{ActOutcome, ContainerState, EventAction, Healthcheck},
+    policy::{Place, ProbePolicy, ProbeSpec, RestartMode, ServicePolicy},
+    record::Decision,
+};
+
+fn never(name: &str) -> ServicePolicy {
+    ServicePolicy { restart: RestartMode::Never, ..probed(name) }
+}
+
+fn needs(dependent: ServicePolicy, needed: &str) -> ServicePolicy {
+    ServicePolicy { depends_on: vec![ServiceName::new(needed)], ..dependent }
+}
+
+fn restarts(rig: &Rig) -> usize {
+    let restarts = |act: &&(u64, _)| {
+        let (_, order): &(u64, defib::domain::effect::ActOrder) = act;
+        matches!(order.primitive, Primitive::Restart { .. })
+    };
+    rig.acts.iter().filter(restarts).count()
+}
+
+fn of_kind(rig: &Rig, kind: IncidentKind) -> Vec<MessageKind> {
+    let sent = rig.sent.iter().filter(|(_, _, message)| message.incident_kind == kind);
+    sent.map(|(_, _, message)| message.kind).collect()
+}
+
+fn decided(rig: &Rig, wanted: impl Fn(&Decision) -> bool) -> usize {
+    rig.decisions.iter().filter(|(_, decision)| wanted(decision)).count()
+}
+
+/// Each of these hangs from now on, also after a restart.
+fn hang<'a>(rig: &mut Rig, names: impl IntoIterator<Item = &'a str>) {
+    for name in names {
+        rig.behave(name, Behaviour::Hangs);
+        rig.containers.get_mut(name).unwrap().after_restart = [Behaviour::Hangs].into();
+    }
+}
+
+#[test]
+fn a_check_that_passed_before_the_trouble_is_no_proof_that_a_dependency_is_well_in_it() {
+    let db = ServicePolicy { restart: RestartMode::Never, ..service("db") };
+    let mut rig = Rig::new(policy(vec![needs(probed("web"), "db"), db]));
+    rig.add("web");
+    let rarely = Healthcheck { interval: seconds(60), ..healthcheck() };
+    rig.add_with("db", |container| container.healthcheck = Some(rarely));
+    // Checked at 60 and 120 s; nobody has looked at the second result.
+    rig.run(seconds(122));
+    hang(&mut rig, ["web", "db"]);
+    rig.run(seconds(56));
+    assert!(rig.acts.is_empty(), "{:?}", rig.acts);
+    assert!(rig.holds().contains(&"dependency_not_healthy"), "{:?}", rig.holds());
+    rig.behave("db", Behaviour::Fine);
+    rig.run(seconds(20));
+    assert_eq!(restarts(&rig), 1, "{:?}", rig.holds());
+}
+
+#[test]
+fn a_call_that_nobody_answered_is_not_made_again_while_it_may_be_carried_out() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.act_outcome = Some(ActOutcome::TimedOut(seconds(32)));
+    hang(&mut rig, ["web"]);
+    rig.until(|rig| decided(rig, |decision| matches!(decision, Decision::Ended(..))) == 1);
+    rig.run(seconds(290));
+    assert_eq!(restarts(&rig), 1, "{:?}", rig.holds());
+    assert_eq!(rig.holds().last(), Some(&"call_open"));
+    rig.crash();
+    rig.run(seconds(5));
+    assert_eq!(restarts(&rig), 1, "{:?}", rig.holds());
+    rig.run(seconds(90));
+    assert_eq!(restarts(&rig), 2, "{:?}", rig.holds());
+}
+
+#[test]
+fn what_holds_data_has_one_restart_in_a_trouble_however_its_budget_refills() {
+    let mut db = probed("db");
+    db.stateful = Some(true);
+    db.stable_for = seconds(3600);
+    db.budget.refill_after_healthy = seconds(60);
+    let mut rig = Rig::new(policy(vec![db]));
+    rig.add("db");
+    rig.run(seconds(90));
+    rig.behave("db", Behaviour::Hangs);
+    rig.until(|rig| decided(rig, |decision| matches!(decision, Decision::Ended(..))) == 1);
+    rig.run(seconds(300));
+    hang(&mut rig, ["db"]);
+    rig.run(seconds(300));
+    assert_eq!(restarts(&rig), 1);
+    assert_eq!(rig.holds().last(), Some(&"stateful"));
+}
+
+#[test]
+fn a_trial_is_made_of_what_may_be_restarted_and_promised_only_then() {
+    let promise = |services: Vec<ServicePolicy>| {
+        let names: Vec<String> = services.iter().map(|service| service.name.to_string()).collect();
+        let mut rig = Rig::new(policy(services));
+        for name in &names {
+            rig.add(name);
+        }
+        rig.run(seconds(90));
+        hang(&mut rig, names.iter().map(String::as_str));
+        rig.until(|rig| !of_kind(rig, IncidentKind::Brake).is_empty());
+        let of_brake = |(_, _, message): &&(_, _, defib::domain::message::Message)| {
+            message.incident_kind == IncidentKind::Brake
+        };
+        let told = rig.sent.iter().find(of_brake).unwrap().2.done.join("; ");
+        rig.run(seconds(100));
+        let tried: Vec<String> =
+            rig.acts.iter().map(|(_, order)| order.replica.to_string()).collect();
+        (told, tried)
+    };
+    let dry = |name: &str| ServicePolicy { restart: RestartMode::Dry, ..probed(name) };
+    let data = |name: &str| ServicePolicy { stateful: Some(true), ..probed(name) };
+
+    let (told, tried) = promise(vec![dry("a"), data("b"), probed("c")]);
+    assert!(told.contains("is restarted soon"), "{told}");
+    assert_eq!(tried, ["c"], "the first that may be");
+    let (told, tried) = promise(vec![data("a"), data("b"), dry("c")]);
+    assert!(told.contains("no trial is made"), "{told}");
+    assert!(tried.is_empty(), "{tried:?}");
+}
+
+fn many() -> (Rig, Vec<String>) {
+    let names: Vec<String> = (0..20).map(|n| format!("s{n:02}-")).collect();
+    let mut rig = Rig::new(policy(names.iter().map(|name| never(name)).collect()));
+    for name in &names {
+        rig.add(name);
+    }
+    rig.run(seconds(90));
+    (rig, names)
+}
+
+fn engaged(rig: &Rig) -> usize {
+    decided(rig, |decision| *decision == Decision::BrakeEngaged)
+}
+
+#[test]
+fn the_brake_does_not_go_on_for_a_few_because_the_others_were_not_looked_at_yet() {
+    let (mut rig, names) = many();
+    hang(&mut rig, names.iter().take(3).map(String::as_str));
+    rig.run(seconds(60));
+    assert_eq!(engaged(&rig), 0, "3 of 20 are not 20 %");
+    rig.crash();
+    rig.run(seconds(60));
+    assert_eq!(engaged(&rig), 0, "{:?}", rig.decisions);
+}
+
+#[test]
+fn the_brake_does_not_go_off_because_nothing_can_be_seen() {
+    let (mut rig, names) = many();
+    hang(&mut rig, names.iter().take(6).map(String::as_str));
+    rig.run(seconds(60));
+    assert_eq!(engaged(&rig), 1);
+    rig.engine_works = false;
+    rig.crash();
+    rig.run(seconds(600));
+    let released =
+        |rig: &Rig| decided(rig, |decision| matches!(decision, Decision::BrakeReleased(_)));
+    assert_eq!(released(&rig), 0);
+    rig.engine_works = true;
+    rig.run(seconds(200));
+    assert_eq!(released(&rig), 0, "six of twenty fail as before");
+}
+
+#[test]
+fn a_stall_does_not_put_a_brake_on_again_that_a_trial_has_released() {
+    let services = [never("s0-"), never("s1-"), never("s2-"), probed("s3-")];
+    let mut rig = Rig::new(policy(services.to_vec()));
+    let names = ["s0-", "s1-", "s2-", "s3-"];
+    for name in names {
+        rig.add(name);
+    }
+    rig.run(seconds(90));
+    for name in names {
+        rig.behave(name, Behaviour::Hangs);
+    }
+    let is_released =
+        |rig: &Rig| decided(rig, |decision| matches!(decision, Decision::BrakeReleased(_))) == 1;
+    rig.until(is_released);
+    rig.stall(seconds(120));
+    rig.run(seconds(60));
+    assert_eq!(engaged(&rig), 1, "{:?}", rig.decisions);
+}
+
+/// A service of a container and of a URL.
+fn mixed() -> ServicePolicy {
+    let mut web = never("web");
+    let mut site =
+        ProbePolicy { name: defib::domain::name::ProbeName::new("site"), ..http_probe() };
+    let ProbeSpec::Http(http) = &mut site.spec;
+    http.place = Place::Url { host: "site.example".to_owned(), port: 80 };
+    web.probes.push(site);
+    web.replicas = Some(1);
+    web
+}
+
+#[test]
+fn a_url_that_answers_is_no_replica_that_runs() {
+    let mut rig = Rig::new(policy(vec![mixed()]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.by_hand("web", ContainerState::Exited, &[EventAction::Died { exit_code: Some(1) }]);
+    rig.run(seconds(90));
+    assert_eq!(of_kind(&rig, IncidentKind::Down), [MessageKind::Opened]);
+}
+
+#[test]
+fn that_a_probe_of_the_url_has_passed_ends_it_though_no_container_is_asked_it() {
+    let mut rig = Rig::new(policy(vec![mixed()]));
+    rig.url = Behaviour::Hangs;
+    rig.add("web");
+    rig.run(seconds(200));
+    assert_eq!(of_kind(&rig, IncidentKind::NeverPassed), [MessageKind::Opened]);
+    rig.url = Behaviour::Fine;
+    rig.run(seconds(200));
+    let told = of_kind(&rig, IncidentKind::NeverPassed);
+    assert_eq!(told, [MessageKind::Opened, MessageKind::Resolved]);
+}
+
+#[test]
+fn what_needs_what_needs_the_cause_is_not_told_of_for_itself() {
+    let db = never("db");
+    let mut policy = policy(vec![needs(probed("web"), "api"), needs(probed("api"), "db"), db]);
+    policy.limits.brake = None;
+    let mut rig = Rig::new(policy);
+    for name in ["db", "api", "web"] {
+        rig.add(name);
+    }
+    rig.run(seconds(90));
+    hang(&mut rig, ["db"]);
+    rig.run(seconds(10));
+    hang(&mut rig, ["api", "web"]);
+    rig.run(seconds(400));
+    let told: Vec<_> = rig
+        .sent
+        .iter()
+        .filter(|(_, _, message)| message.kind == MessageKind::Opened)
+        .map(|(_, _, message)| message.service.clone().unwrap().to_string())
+        .collect();
+    assert_eq!(told, ["db"]);
+}
+
+#[test]
+fn an_end_does_not_call_healthy_what_was_stopped_after_its_recovery() {
+    let mut rig = Rig::new(policy(vec![never("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.behave("web", Behaviour::Hangs);
+    rig.until(|rig| of_kind(rig, IncidentKind::Unhealthy).len() == 1);
+    rig.behave("web", Behaviour::Fine);
+    rig.until(|rig| of_kind(rig, IncidentKind::Unhealthy).len() == 2);
+    rig.run(seconds(60));
+    let stop =
+        [EventAction::Killed { signal: Some(15) }, EventAction::Died { exit_code: Some(143) }];
+    rig.by_hand("web", ContainerState::Exited, &stop);
+    rig.by_hand("web", ContainerState::Exited, &[EventAction::Stopped]);
+    rig.run(seconds(1200));
+    let last =
+        rig.sent.iter().rfind(|(_, _, message)| message.incident_kind == IncidentKind::Unhealthy);
+    let (_, _, last) = last.unwrap();
+    assert_eq!(last.kind, MessageKind::Resolved);
+    assert!(!last.headline.contains("healthy again"), "{}", last.headline);
+}
+
+#[test]
+fn what_defib_stopped_has_not_finished_though_it_exits_with_0_and_the_host_booted() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.acts_are_answered = false;
+    rig.hangs_until_it_is_restarted("web");
+    rig.run(seconds(5));
+    let now = rig.now;
+    let container = rig.containers.get_mut("web").unwrap();
+    (container.state, container.exit_code, container.finished) =
+        (ContainerState::Exited, Some(0), Some(now));
+    rig.forget_queue();
+    rig.reboot();
+    rig.run(seconds(900));
+    let ended = |decision: &Decision| {
+        matches!(decision, Decision::Ended(_, Ending::NotOurs(_) | Ending::NotCured(_)))
+    };
+    assert_eq!(decided(&rig, ended), 1, "{:?}", rig.decisions);
+    assert_eq!(of_kind(&rig, IncidentKind::Down), [MessageKind::Opened], "it stands still");
+}
