@@ -4,7 +4,7 @@ use crate::account::{Condition, Fact, Rules, Who};
 use crate::book::{Book, MINUTE, SECOND, healthcheck, pass, service, timeout};
 use defib::domain::{
     effect::Primitive,
-    observation::{ContainerState, EventAction, HealthResult, ProbeOutcome},
+    observation::{ActOutcome, ContainerState, EventAction, HealthResult, ProbeOutcome},
 };
 
 /// One service, well and probed for a minute, then hanging for good.
@@ -120,6 +120,32 @@ fn s3_two_calls_at_once_for_one_replica_are_seen() {
     book.call(75 * SECOND, "web", Primitive::Restart { stop_timeout }, None);
     book.call(76 * SECOND, "web", Primitive::Kill, None);
     assert_eq!(only("S3", &book.broken(77 * SECOND)), vec!["S3"]);
+}
+
+#[test]
+fn s3_a_restart_while_an_earlier_one_was_never_answered_is_seen() {
+    let again = |outcome: ActOutcome, new_life: bool| {
+        let mut book = hangs(MINUTE);
+        book.samples(61 * SECOND, 4 * MINUTE, "web", &timeout());
+        for at in [75 * SECOND, 4 * MINUTE] {
+            book.seen(at - 100, "web", ContainerState::Running);
+            book.commit(at - 50);
+            let stop_timeout = std::time::Duration::from_secs(10);
+            book.call(at, "web", Primitive::Restart { stop_timeout }, None);
+            let call = if at == 75 * SECOND { 1 } else { 2 };
+            book.at(at + 32 * SECOND, Fact::ActAnswered { call, outcome: outcome.clone() });
+            if new_life && at == 75 * SECOND {
+                book.died(at + SECOND, "web", Who::Defib, 137);
+                book.begun(at + 2 * SECOND, "web", Who::Defib);
+            }
+        }
+        only("S3", &book.broken(5 * MINUTE))
+    };
+    let timed_out = || ActOutcome::TimedOut(std::time::Duration::from_secs(32));
+    assert_eq!(again(timed_out(), false), vec!["S3"]);
+    assert_eq!(again(timed_out(), true), Vec::<&str>::new(), "it was carried out");
+    let failed = ActOutcome::Failed { status: 500, message: "no".to_owned() };
+    assert_eq!(again(failed, false), Vec::<&str>::new());
 }
 
 /// A restart that does nothing, and a kill after it.

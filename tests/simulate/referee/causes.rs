@@ -14,7 +14,7 @@ use super::{
 use crate::account::{Clockface, Ms, ProbeRule, ServiceRule};
 use defib::domain::{
     message::{IncidentKind, Severity},
-    observation::{HealthResult, HealthStatus},
+    observation::HealthResult,
 };
 use std::collections::BTreeMap;
 
@@ -89,11 +89,8 @@ fn shown_well(story: &Story<'_>, replica: &str, from: Ms, to: Ms) -> bool {
             .checks
             .iter()
             .any(|check| lately.contains(&check.0) && check.2 == HealthResult::Passed);
-        // Looked at since, and nothing failed since the last check that passed.
-        let inspected = container.inspected.iter().any(|shown| {
-            lately.contains(&shown.at) && shown.what.health == Some((HealthStatus::Healthy, 0))
-        });
-        sampled || checked || inspected
+        // That it was looked at since says nothing of since when it has been well.
+        sampled || checked
     })
 }
 

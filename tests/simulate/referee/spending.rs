@@ -4,11 +4,14 @@ use super::{
     Violation,
     story::{Act, Span, Story},
 };
-use crate::account::{Condition, Entry, Fact, Ms};
+use crate::account::{Clockface, Condition, Entry, Fact, Ms};
 use defib::domain::{effect::Primitive, observation::ActOutcome};
 
 /// A call is given up on no earlier than the stop, the kill after it (12 s) and the start may take.
 const CALL_MS: Ms = 12_000;
+
+/// What timed out may reach the engine so much later still: a proxy that held it for longer has hung up itself.
+const OPEN_MS: Ms = 300_000;
 
 /// A spell of failing that is shorter may fall between two samples, so that defib never saw the health interrupted.
 const FORGIVEN_MS: Ms = 60_000;
@@ -23,6 +26,7 @@ const LOOKED_BEFORE_MS: Ms = 3_000;
 pub fn judge(story: &Story<'_>) -> Vec<Violation> {
     let mut found = Vec::new();
     one_in_flight(story, &mut found);
+    none_while_one_is_open(story, &mut found);
     few_at_once(story, &mut found);
     within_the_budget(story, &mut found);
     within_the_host_budget(story, &mut found);
@@ -50,6 +54,33 @@ fn one_in_flight(story: &Story<'_>, found: &mut Vec<Violation>) {
                 rule: "S3",
                 at: act.at,
                 what: format!("{} while a {} was in flight", act.told(), other.primitive),
+            });
+        }
+    }
+}
+
+/// What timed out may be carried out still: the same life is not told to restart once more meanwhile.
+fn none_while_one_is_open(story: &Story<'_>, found: &mut Vec<Violation>) {
+    for (index, act) in story.acts.iter().enumerate().filter(|(_, act)| act.restarts()) {
+        let Some(container) = story.containers.get(act.container) else { continue };
+        let life_of = |at: Ms| container.lived_at(at).map(|lived| lived.instance);
+        let open = story.acts[..index].iter().find(|other| {
+            other.restarts()
+                && other.container == act.container
+                && matches!(other.answered, Some((_, ActOutcome::TimedOut(_))))
+                && act.at < other.at + OPEN_MS
+                && life_of(other.at).is_some()
+                && life_of(other.at) == life_of(act.at)
+        });
+        if let Some(other) = open {
+            found.push(Violation {
+                rule: "S3",
+                at: act.at,
+                what: format!(
+                    "{}: the one of {} was never answered",
+                    act.told(),
+                    Clockface(other.at)
+                ),
             });
         }
     }
