@@ -13,7 +13,7 @@ use super::{
     message::{MessageKind, Severity},
     moment::{BootId, Moment, Stamp},
     name::{AttemptId, IncidentId, ReplicaName, ServiceName, SinkName},
-    telling::{IncidentKey, delivery::Row, incident::Incident},
+    telling::{IncidentKey, incident::Incident, row::Row},
     watching::replica::ReplicaRecord,
 };
 use serde::{Deserialize, Serialize};

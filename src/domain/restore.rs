@@ -12,7 +12,7 @@ use super::{
     policy::{Policy, ServicePolicy},
     record::{Decision, HostRecord, Record, RecordKey, rebase_moment},
     replicas::probing::is_remote,
-    telling::{IncidentKey, delivery::Row, sink::Sink},
+    telling::{IncidentKey, row::Row, sink::Sink},
     watching::{
         lifecycle::Lifecycle,
         looking::Looking,

@@ -13,8 +13,9 @@ use super::{
     record::{Decision, DeliveryRecord, OnBoot, Record, RecordKey, SinkRecord},
     telling::{
         IncidentKey,
-        delivery::{Next, Row},
+        delivery::Next,
         incident::{Incident, Picture},
+        row::Row,
         sink::{News, Sink},
         story::{Stage, Story},
         wording,

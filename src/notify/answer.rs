@@ -10,7 +10,7 @@ use crate::domain::{moment::WallMs, observation::DeliveryOutcome};
 use serde_json::Value;
 use std::time::{Duration, UNIX_EPOCH};
 
-pub use crate::domain::telling::delivery::LONGEST_PAUSE;
+pub use crate::domain::telling::answer::LONGEST_PAUSE;
 
 /// The shortest pause. A pause costs no attempt, so "0 seconds" for ever would be a request storm against a sink that
 /// has just asked for less; Slack's own rate is one message a second.

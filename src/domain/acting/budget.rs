@@ -137,7 +137,7 @@ mod tests {
         let month = 30 * 24 * 3600;
         let chronic = |apart: i64| {
             let mut spending = Spending::default();
-            for n in 0..5 {
+            for n in 0..5_i64 {
                 let moment = at(1000 + 10 * n.unsigned_abs(), n * apart);
                 spending.spend(Stamp { boot_id: BootId("before".into()), moment });
             }

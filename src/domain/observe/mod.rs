@@ -3,7 +3,9 @@
 mod events;
 mod lists;
 mod looks;
+mod renamed;
 mod samples;
+mod taking_in;
 
 use super::{
     Domain,

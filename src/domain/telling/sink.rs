@@ -5,8 +5,9 @@
 //! So what the others hear counts from when something is owed without a break. What it is owed is in `delivery`.
 
 use super::{
-    delivery::{InFlight, Rejected, Row},
+    delivery::InFlight,
     incident::IncidentKey,
+    row::{Rejected, Row},
 };
 use crate::domain::{
     message::Severity,

@@ -12,12 +12,15 @@
 mod deadlines;
 mod machine;
 mod observing;
+mod phase;
+mod proof;
 mod words;
 
 pub use deadlines::{
     ANSWER_SLACK, BEYOND_STOP, CURE_WITHIN, ENGINE_STOP_TIMEOUT, EVIDENCE_WITHIN, INSPECT_WITHIN,
     LOOK_AGAIN_AFTER, OBSERVE_WITHIN, START_FOLLOWS_WITHIN, STOPPED_WITHIN,
 };
+pub use phase::{Phase, Report, Rung};
 pub use words::word;
 
 use super::{budget::Spending, hold::Hold, own_stop::OwnStop};
@@ -27,15 +30,10 @@ use crate::domain::{
     name::{AttemptId, ContainerId, Instance, Seq},
     observation::{ActOutcome, Inspection},
 };
+use phase::is_unanswered;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use words::words;
-
-/// The events of one act carry times that lie so far apart, and the engine's clock is read in whole seconds.
-const OWN_EVENTS_SPREAD: Duration = Duration::from_secs(1);
-
-/// An engine sends the stop of a restart so soon after it was called for one.
-const OWN_STOP_WITHIN: Duration = Duration::from_secs(3);
 
 /// One try to heal a replica.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,63 +90,6 @@ pub(crate) struct Limits {
     pub(crate) may_kill: bool,
     /// Where it begins on what an earlier attempt left standing.
     pub(crate) own_stop: Option<OwnStop>,
-}
-
-/// How far an attempt is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Phase {
-    /// Why it fails is being read from outside. Neither this phase nor the next is on disk: nothing was done or spent.
-    Evidence,
-    /// It is being looked at, right before acting.
-    Inspecting,
-    /// What is to be done is recorded in this batch, with what it costs. On disk this also stands for "being done": which of
-    /// both a crash interrupted can't be told, so it is treated as done until a look says otherwise.
-    Intent {
-        /// What.
-        rung: Rung,
-        /// Which batch.
-        seq: Seq,
-    },
-    /// The engine is at it.
-    Acting {
-        /// What.
-        rung: Rung,
-    },
-    /// What it did is being looked at.
-    Observing {
-        /// What.
-        rung: Rung,
-        /// What the engine said of it.
-        report: Report,
-    },
-    /// It runs again; whether it is well is awaited.
-    Verifying {
-        /// The new instance.
-        instance: Instance,
-        /// How long that may take.
-        within: Duration,
-    },
-}
-
-/// A step of the ladder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Rung {
-    /// Stop and start, by the engine.
-    Restart,
-    /// Kill what did not stop.
-    Kill,
-    /// Start what defib itself stopped.
-    Start,
-}
-
-/// What the engine said of a rung.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Report {
-    /// It answered so.
-    Answered(ActOutcome),
-    /// Nothing, within the deadline or before a restart of ours.
-    NoAnswer,
 }
 
 /// What happens to an attempt.
@@ -296,24 +237,6 @@ impl Attempt {
         !self.outcomes.is_empty() || self.is_touching()
     }
 
-    /// Whether its stop may have reached the container: by an event, by what was seen, or because nobody answered.
-    pub(crate) fn may_have_stopped(&self) -> bool {
-        self.stop_sent.is_some() || !self.outcomes.is_empty() || self.may_still_act()
-    }
-
-    /// Whether a call of it may still arrive at the engine, or be at work there, now that it ends.
-    pub(crate) fn may_still_act(&self) -> bool {
-        match &self.phase {
-            Phase::Observing { report, .. } => is_unanswered(report),
-            // Where it ends while it acts, the engine has answered.
-            Phase::Acting { .. }
-            | Phase::Evidence
-            | Phase::Inspecting
-            | Phase::Intent { .. }
-            | Phase::Verifying { .. } => false,
-        }
-    }
-
     /// Whether what is intended is the start of what this attempt itself stopped.
     pub(crate) fn pairs_with_own_stop(&self) -> bool {
         match &self.phase {
@@ -337,52 +260,6 @@ impl Attempt {
             | Phase::Observing { .. }
             | Phase::Verifying { .. } => None,
         }
-    }
-
-    /// S1: it stands still because of our own stop, if the life that was judged ended within the intent's window by the
-    /// engine's clock.
-    pub(crate) fn is_ours(&self, inspection: &Inspection) -> bool {
-        self.own_stop().is_some_and(|own| own.explains(inspection))
-    }
-
-    /// Our own stop, where one was intended.
-    pub(crate) fn own_stop(&self) -> Option<OwnStop> {
-        let (first, latest) = self.intent_at?;
-        let started_at = self.instance.started_at.clone();
-        let stop_timeout = self.stop_timeout;
-        Some(OwnStop { first, latest, stop_timeout, started_at, is_void: false })
-    }
-
-    /// The host has booted: of what was called for and sent nothing is at work any more.
-    pub(crate) fn forget_what_reached_it(&mut self) {
-        self.intent_at = None;
-        self.stop_sent = None;
-        self.called = None;
-    }
-
-    /// Whether a stop of that moment, which is told of now, may be its own. An engine that gets a call to restart sends the
-    /// stop at once; what is sent much later, to a call that nobody has answered, somebody else has sent.
-    pub(crate) fn may_be_own_stop(&self, at: EngineMs, now: AwakeMs) -> bool {
-        self.stop_sent.is_some()
-            || self.called.is_some_and(|(called, by_engine)| {
-                now.since(called) <= OWN_STOP_WITHIN
-                    || at <= by_engine + OWN_STOP_WITHIN + OWN_EVENTS_SPREAD
-            })
-    }
-
-    /// From when to when, by the engine's clock, it acted on the container, as far as this latest look says.
-    pub(crate) fn own_acts(&self, seen: Option<&Inspection>) -> Option<(EngineMs, EngineMs)> {
-        let (first, _) = self.intent_at.filter(|_| self.may_have_stopped())?;
-        let seen = seen?;
-        // Its last act is the start of the life that followed; until that is seen it may be at it.
-        let is_another_life = seen.started_at != self.instance.started_at;
-        let last = seen.started.filter(|_| is_another_life).unwrap_or(seen.engine_now);
-        Some((first, last + OWN_EVENTS_SPREAD))
-    }
-
-    /// One more rung is intended, at the time of this look.
-    fn renew_intent(&mut self, inspection: &Inspection) {
-        self.intent_at = self.intent_at.map(|(first, _)| (first, inspection.engine_now));
     }
 
     fn enter(&mut self, phase: Phase, now: Moment) {
@@ -410,20 +287,6 @@ impl Attempt {
 
     fn end(&self, ending: Ending) -> Vec<Output> {
         vec![Output::End(ending)]
-    }
-}
-
-/// Whether nobody knows what became of a call.
-fn is_unanswered(report: &Report) -> bool {
-    match report {
-        Report::NoAnswer
-        | Report::Answered(ActOutcome::TimedOut(_) | ActOutcome::Unreachable(_)) => true,
-        Report::Answered(
-            ActOutcome::Done
-            | ActOutcome::Denied(_)
-            | ActOutcome::NoSuchContainer
-            | ActOutcome::Failed { .. },
-        ) => false,
     }
 }
 

@@ -1,6 +1,6 @@
 //! How a service stands that another one needs: whoever is woken by the other is to look here first (S9).
 
-use super::pasteable;
+use super::steps::pasteable;
 use crate::domain::{
     judging::verdict::Verdict,
     watching::{lifecycle::Lifecycle, replica::Replica},

@@ -1,0 +1,70 @@
+//! What one sink was told of one incident, and what it is owed of it: one row, in the same transaction as the incident (P1).
+
+use super::{incident::Loudness, story::Story};
+use crate::domain::{
+    message::Message,
+    moment::{AwakeMs, Moment},
+    name::{IncidentId, Seq},
+};
+use serde::{Deserialize, Serialize};
+
+/// How much of an incident's story a sink was told.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// Of which incident; a later one of the same key is told anew.
+    pub incident: Option<IncidentId>,
+    /// What it confirmed.
+    pub told: Option<Story>,
+    /// How loud it had been when this sink was last told that it recovered, if it was.
+    #[serde(default)]
+    pub answered: Option<Loudness>,
+    /// What is to be told next.
+    pub outgoing: Option<Outgoing>,
+    /// What the sink will never take, in any form.
+    pub rejected: Option<Rejected>,
+}
+
+/// A message that the sink has not confirmed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outgoing {
+    /// What.
+    pub message: Message,
+    /// The story that it tells.
+    pub story: Story,
+    /// How loud it was then, at its worst.
+    pub loudness: Loudness,
+    /// Attempts that were begun.
+    pub attempts: u32,
+    /// When it was decided.
+    pub decided: Moment,
+    /// The batch that it was recorded in.
+    pub seq: Seq,
+    /// The sink has just refused the whole of it: only what matters is sent.
+    pub minimal: bool,
+    /// It refused that too.
+    #[serde(default)]
+    pub refused: Option<Refused>,
+    /// Not before this. A restart of ours begins anew at once.
+    #[serde(skip)]
+    pub(crate) not_before: AwakeMs,
+}
+
+/// That a message is refused in any form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// Since when.
+    pub since: Moment,
+    /// How often.
+    pub times: u32,
+}
+
+/// That a message was given up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rejected {
+    /// The story that it told.
+    pub story: Story,
+    /// Since when it was refused.
+    pub since: Moment,
+    /// What the sink said to it.
+    pub why: String,
+}
