@@ -316,3 +316,34 @@ fn an_engine_that_is_not_there_is_one_line_and_not_another_for_its_events() {
     assert_eq!(levels, ["ERROR", "DEBUG", "WARN"], "{said:?}");
     assert!(said[2].starts_with("WARN the event stream can't be opened: "), "{said:?}");
 }
+
+#[test]
+fn the_engine_answers_again_when_both_its_lists_are_answered() {
+    let fails = |full, text: &str| Observation::ListFailed {
+        full,
+        failure: LookFailure::Unreachable(text.to_owned()),
+    };
+    let listed = || Observation::Listed(Listing { containers: Vec::new(), undecodable: 0 });
+    let by_health = || Observation::UnhealthyListed(Vec::new());
+    // The filtered list fails for hours while the full one is answered, and each fails for a reason of its own.
+    let one = || vec![fails(false, "no filter"), listed()];
+    let both = vec![fails(true, "gone"), fails(false, "no filter"), fails(true, "gone"), listed()];
+    let end = vec![by_health(), listed(), by_health()];
+    let said = observed([one(), one(), both, one(), end].concat());
+    let sentences: Vec<&str> = said
+        .iter()
+        .map(|line| line.split_once(';').map_or(line.as_str(), |(say, _)| say))
+        .collect();
+    assert_eq!(
+        sentences,
+        [
+            "ERROR the container engine can't be asked: no filter",
+            "ERROR the container engine can't be asked: gone",
+            "INFO the container engine answers again",
+        ]
+    );
+    // Both fail of the same, which is one line, and is over when both are answered.
+    let said =
+        observed(vec![fails(true, "gone"), fails(false, "gone"), by_health(), listed(), listed()]);
+    assert_eq!(said.len(), 2, "{said:?}");
+}
