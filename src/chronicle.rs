@@ -188,7 +188,11 @@ impl Witness for Chronicle {
                     self.store = Some(reason.clone());
                 }
             }
-            Observation::Committed(_) => self.store = None,
+            Observation::Committed(_) => {
+                if self.store.take().is_some() {
+                    tracing::info!("what is done can be recorded again");
+                }
+            }
             Observation::HostResumed(slept) => {
                 tracing::info!(
                     "the host or this process slept for {}; looking anew before judging",
@@ -199,7 +203,7 @@ impl Witness for Chronicle {
                 tracing::info!(milliseconds = by, "the wall clock was set")
             }
             Observation::MemoryLost(why) => {
-                tracing::error!("what was kept is damaged: {}; begun without it", why);
+                tracing::error!("{why}; defib goes on without what was lost");
             }
             Observation::HoldFile(present) => {
                 let path = self.hold_file.as_deref();

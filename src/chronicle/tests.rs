@@ -347,3 +347,19 @@ fn the_engine_answers_again_when_both_its_lists_are_answered() {
         observed(vec![fails(true, "gone"), fails(false, "gone"), by_health(), listed(), listed()]);
     assert_eq!(said.len(), 2, "{said:?}");
 }
+
+#[test]
+fn a_store_that_refuses_is_one_line_until_it_takes_commits_again() {
+    let full = || Observation::Refused { seq: Seq(1), reason: "the disk is full".to_owned() };
+    let committed = || Observation::Committed(Seq(2));
+    let said = observed(vec![committed(), full(), full(), committed(), committed(), full()]);
+    let levels: Vec<&str> = said.iter().map(|line| line.split_once(' ').unwrap().0).collect();
+    assert_eq!(levels, ["ERROR", "INFO", "ERROR"], "{said:?}");
+}
+
+#[test]
+fn a_damaged_store_reads_alone() {
+    let why = "the state was damaged (file is not a database); it is kept as /state.db.damaged-1";
+    let said = observed(vec![Observation::MemoryLost(why.to_owned())]);
+    assert_eq!(said, [format!("ERROR {why}; defib goes on without what was lost")]);
+}
