@@ -21,7 +21,7 @@ use crate::{
     },
     journal::writer::Journal,
     operator::HOLD,
-    status::snapshot::held_by,
+    status::problems::held_by,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
