@@ -359,6 +359,14 @@ impl Chronicle {
                     "messages do not arrive at {sink}: {why}; what is owed is kept, the next attempt is in {again}"
                 );
             }
+            Decision::SinkWaits(sink, why, again) => {
+                let again = Spoken(Duration::from_secs(*again));
+                let sink = sink.as_str();
+                tracing::warn!(
+                    sink,
+                    "{sink} asks to wait: {why}; what is owed is kept, the next attempt is in {again}"
+                );
+            }
             Decision::Unmatched(services) => {
                 let names: Vec<&str> = services.iter().map(|name| name.as_str()).collect();
                 let names = names.join(", ");

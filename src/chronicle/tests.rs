@@ -188,6 +188,19 @@ fn what_a_sink_says_is_logged_as_it_was_said() {
     assert!(line.contains(&format!("messages do not arrive at oncall: {why}; ")), "{line}");
 }
 
+#[test]
+fn a_sink_that_asks_to_wait_is_a_warning_that_says_for_how_long() {
+    let why = "the sink answered 429".to_owned();
+    let said = decided("a", Decision::SinkWaits(SinkName::new("slack"), why, 45));
+    assert_eq!(said.len(), 1);
+    assert!(
+        said[0].starts_with(
+            "WARN slack asks to wait: the sink answered 429; what is owed is kept, the next attempt is in 45s"
+        ),
+        "{said:?}"
+    );
+}
+
 fn incident(number: u64, service: &str, headline: &str) -> Record {
     let story = Story {
         level: Severity::Page,
