@@ -21,7 +21,7 @@ use crate::{
     },
     journal::writer::Journal,
     operator::HOLD,
-    status::snapshot::held_by,
+    status::problems::held_by,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -38,13 +38,35 @@ pub struct Chronicle {
     /// What incidents that are not told to their end are about, so that each line about one reads alone.
     incidents: BTreeMap<IncidentId, About>,
     /// Problems that were logged already: the same text is logged once, until it is over.
-    engine: Option<String>,
+    engine: Unasked,
     events: Option<String>,
     events_are_open: bool,
     store: Option<String>,
     words: BTreeSet<String>,
     /// How many containers of the last list could not be read.
     undecodable: u32,
+}
+
+/// Why the engine's lists can't be had, each of the two polls for itself: that one is answered says nothing of the other.
+#[derive(Default)]
+struct Unasked {
+    full: Option<String>,
+    unhealthy: Option<String>,
+}
+
+impl Unasked {
+    fn says(&self, text: &str) -> bool {
+        [&self.full, &self.unhealthy].into_iter().any(|said| said.as_deref() == Some(text))
+    }
+
+    /// Whether that poll's answer leaves nothing that can't be asked, where something could not be.
+    fn is_over(&mut self, full: bool) -> bool {
+        self.of(full).take().is_some() && self.full.is_none() && self.unhealthy.is_none()
+    }
+
+    fn of(&mut self, full: bool) -> &mut Option<String> {
+        if full { &mut self.full } else { &mut self.unhealthy }
+    }
 }
 
 /// What an incident is about.
@@ -63,7 +85,7 @@ impl Chronicle {
             journal,
             hold_file: None,
             incidents: BTreeMap::new(),
-            engine: None,
+            engine: Unasked::default(),
             events: None,
             events_are_open: false,
             store: None,
@@ -77,13 +99,19 @@ impl Chronicle {
         Self { hold_file: Some(path), ..self }
     }
 
-    fn engine_failed(&mut self, failure: &LookFailure) {
+    fn engine_failed(&mut self, full: bool, failure: &LookFailure) {
         let text = failure.to_string();
-        if self.engine.as_ref() != Some(&text) {
+        if !self.engine.says(&text) {
             tracing::error!(
                 "the container engine can't be asked: {text}; trying again, probing goes on"
             );
-            self.engine = Some(text);
+        }
+        *self.engine.of(full) = Some(text);
+    }
+
+    fn engine_answered(&mut self, full: bool) {
+        if self.engine.is_over(full) {
+            tracing::info!("the container engine answers again");
         }
     }
 
@@ -102,7 +130,7 @@ impl Chronicle {
         if self.events.as_ref() == Some(&text) {
             return;
         }
-        if self.engine.as_ref() == Some(&text) {
+        if self.engine.says(&text) {
             tracing::debug!("the event stream can't be opened either");
         } else if was_open {
             tracing::warn!(
@@ -143,16 +171,15 @@ impl Witness for Chronicle {
             journal.note(now, observation);
         }
         match observation {
-            Observation::ListFailed { failure, .. } => self.engine_failed(failure),
+            Observation::ListFailed { full, failure } => self.engine_failed(*full, failure),
             Observation::Listed(listing) => {
                 self.list_read(listing.undecodable);
                 for row in &listing.containers {
                     self.state_seen(&row.name, &row.state);
                 }
-                if self.engine.take().is_some() {
-                    tracing::info!("the container engine answers again");
-                }
+                self.engine_answered(true);
             }
+            Observation::UnhealthyListed(_) => self.engine_answered(false),
             Observation::Refused { reason, .. } => {
                 if self.store.as_ref() != Some(reason) {
                     tracing::error!(
@@ -161,7 +188,11 @@ impl Witness for Chronicle {
                     self.store = Some(reason.clone());
                 }
             }
-            Observation::Committed(_) => self.store = None,
+            Observation::Committed(_) => {
+                if self.store.take().is_some() {
+                    tracing::info!("what is done can be recorded again");
+                }
+            }
             Observation::HostResumed(slept) => {
                 tracing::info!(
                     "the host or this process slept for {}; looking anew before judging",
@@ -172,7 +203,7 @@ impl Witness for Chronicle {
                 tracing::info!(milliseconds = by, "the wall clock was set")
             }
             Observation::MemoryLost(why) => {
-                tracing::error!("what was kept is damaged: {}; begun without it", why);
+                tracing::error!("{why}; defib goes on without what was lost");
             }
             Observation::HoldFile(present) => {
                 let path = self.hold_file.as_deref();
@@ -191,7 +222,6 @@ impl Witness for Chronicle {
                 }
             }
             Observation::PolicyLoaded(_)
-            | Observation::UnhealthyListed(_)
             | Observation::Inspected { .. }
             | Observation::Event(_)
             | Observation::Sampled(_)
@@ -327,6 +357,14 @@ impl Chronicle {
                 tracing::error!(
                     sink,
                     "messages do not arrive at {sink}: {why}; what is owed is kept, the next attempt is in {again}"
+                );
+            }
+            Decision::SinkWaits(sink, why, again) => {
+                let again = Spoken(Duration::from_secs(*again));
+                let sink = sink.as_str();
+                tracing::warn!(
+                    sink,
+                    "{sink} asks to wait: {why}; what is owed is kept, the next attempt is in {again}"
                 );
             }
             Decision::Unmatched(services) => {

@@ -48,8 +48,20 @@ const FORMS: &[(&str, usize)] = &[
     ("sk_live_", 10),
     ("sk_test_", 10),
     ("rk_live_", 10),
+    ("sk-ant-", 16),
+    ("sk-proj-", 16),
+    ("sk-svcacct-", 16),
+    ("AIza", 35),
+    // Two parts, joined by a dot.
+    ("SG.", 50),
     ("eyJ", 30),
 ];
+
+/// The same where only letters and digits follow: names of variables and functions begin so as well.
+const PLAIN_FORMS: &[(&str, usize)] = &[("npm_", 36), ("hf_", 30)];
+
+/// How long the secret of a Telegram bot is. In front of it stand the bot's number and a colon.
+const BOT_SECRET: usize = 35;
 
 /// How a signing secret of a webhook begins (Standard Webhooks), in base64 behind it, and how much of that must follow.
 const SIGNING: (&str, usize) = ("whsec_", 10);
@@ -144,6 +156,7 @@ impl<'a> Word<'a> {
     fn secret(&self, done: usize) -> Option<Place> {
         let word = self.text.get(self.from..self.to)?;
         self.formed(word)
+            .or_else(|| self.of_a_bot(word))
             .or_else(|| self.in_url())
             .or_else(|| self.in_escaped_url())
             .or_else(|| self.before_driver(word, done))
@@ -174,7 +187,24 @@ impl<'a> Word<'a> {
         let is_formed = |(begin, more): &(&str, usize)| {
             word.strip_prefix(*begin).is_some_and(|rest| rest.len() >= *more)
         };
-        FORMS.iter().any(is_formed).then_some((self.from, self.to))
+        let is_plain = |(begin, more): &(&str, usize)| {
+            word.strip_prefix(*begin)
+                .is_some_and(|rest| until_end(rest, |c| !c.is_ascii_alphanumeric()).len() >= *more)
+        };
+        (FORMS.iter().any(is_formed) || PLAIN_FORMS.iter().any(is_plain))
+            .then_some((self.from, self.to))
+    }
+
+    /// `123456789:AA…`, also as `bot123456789:AA…` in a URL.
+    fn of_a_bot(&self, word: &str) -> Option<Place> {
+        let number = word.strip_prefix("bot").unwrap_or(word);
+        if !(8..=10).contains(&number.len()) || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let secret = self.behind().strip_prefix(':')?;
+        let secret = until_end(secret, |c| !(c.is_ascii_alphanumeric() || "_-".contains(c)));
+        let from = self.to + 1;
+        (secret.len() == BOT_SECRET).then_some((from, from + BOT_SECRET))
     }
 
     /// `-----BEGIN RSA PRIVATE KEY-----` and what follows. Before it may stand what is left of an escaped line break.
@@ -211,11 +241,12 @@ impl<'a> Word<'a> {
         let set = sign.strip_prefix('=').or_else(|| sign.strip_prefix("%3D"));
         let is_set = set.is_some();
         let value = set.or_else(|| sign.strip_prefix(':'))?;
+        let is_password = words::is_password(&name) && is_own_word(word);
         // `/etc/passwd: permission denied` is about a file.
         let is_named = if is_set {
             is_secret || is_own_word(word)
         } else {
-            is_secret && self.before() != Some(b'/')
+            (is_secret || is_password) && self.before() != Some(b'/')
         };
         if !is_named {
             return None;
@@ -234,6 +265,10 @@ impl<'a> Word<'a> {
         let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
         // `pass=12` counts something; `redis_pass=1234` does not.
         let is_count = is_number && (value.len() < 4 || !word.contains(['_', '-', '.']));
+        let is_count = is_count && !name.ends_with("pw");
+        if !is_secret && !is_set && words::tells_of_a_pass(value) {
+            return None;
+        }
         if (!is_secret && is_count) || (!is_set && is_tight && !is_set_by_tight_colon(&name, value))
         {
             return None;

@@ -188,6 +188,19 @@ fn what_a_sink_says_is_logged_as_it_was_said() {
     assert!(line.contains(&format!("messages do not arrive at oncall: {why}; ")), "{line}");
 }
 
+#[test]
+fn a_sink_that_asks_to_wait_is_a_warning_that_says_for_how_long() {
+    let why = "the sink answered 429".to_owned();
+    let said = decided("a", Decision::SinkWaits(SinkName::new("slack"), why, 45));
+    assert_eq!(said.len(), 1);
+    assert!(
+        said[0].starts_with(
+            "WARN slack asks to wait: the sink answered 429; what is owed is kept, the next attempt is in 45s"
+        ),
+        "{said:?}"
+    );
+}
+
 fn incident(number: u64, service: &str, headline: &str) -> Record {
     let story = Story {
         level: Severity::Page,
@@ -315,4 +328,51 @@ fn an_engine_that_is_not_there_is_one_line_and_not_another_for_its_events() {
     let levels: Vec<&str> = said.iter().map(|line| line.split_once(' ').unwrap().0).collect();
     assert_eq!(levels, ["ERROR", "DEBUG", "WARN"], "{said:?}");
     assert!(said[2].starts_with("WARN the event stream can't be opened: "), "{said:?}");
+}
+
+#[test]
+fn the_engine_answers_again_when_both_its_lists_are_answered() {
+    let fails = |full, text: &str| Observation::ListFailed {
+        full,
+        failure: LookFailure::Unreachable(text.to_owned()),
+    };
+    let listed = || Observation::Listed(Listing { containers: Vec::new(), undecodable: 0 });
+    let by_health = || Observation::UnhealthyListed(Vec::new());
+    // The filtered list fails for hours while the full one is answered, and each fails for a reason of its own.
+    let one = || vec![fails(false, "no filter"), listed()];
+    let both = vec![fails(true, "gone"), fails(false, "no filter"), fails(true, "gone"), listed()];
+    let end = vec![by_health(), listed(), by_health()];
+    let said = observed([one(), one(), both, one(), end].concat());
+    let sentences: Vec<&str> = said
+        .iter()
+        .map(|line| line.split_once(';').map_or(line.as_str(), |(say, _)| say))
+        .collect();
+    assert_eq!(
+        sentences,
+        [
+            "ERROR the container engine can't be asked: no filter",
+            "ERROR the container engine can't be asked: gone",
+            "INFO the container engine answers again",
+        ]
+    );
+    // Both fail of the same, which is one line, and is over when both are answered.
+    let said =
+        observed(vec![fails(true, "gone"), fails(false, "gone"), by_health(), listed(), listed()]);
+    assert_eq!(said.len(), 2, "{said:?}");
+}
+
+#[test]
+fn a_store_that_refuses_is_one_line_until_it_takes_commits_again() {
+    let full = || Observation::Refused { seq: Seq(1), reason: "the disk is full".to_owned() };
+    let committed = || Observation::Committed(Seq(2));
+    let said = observed(vec![committed(), full(), full(), committed(), committed(), full()]);
+    let levels: Vec<&str> = said.iter().map(|line| line.split_once(' ').unwrap().0).collect();
+    assert_eq!(levels, ["ERROR", "INFO", "ERROR"], "{said:?}");
+}
+
+#[test]
+fn a_damaged_store_reads_alone() {
+    let why = "the state was damaged (file is not a database); it is kept as /state.db.damaged-1";
+    let said = observed(vec![Observation::MemoryLost(why.to_owned())]);
+    assert_eq!(said, [format!("ERROR {why}; defib goes on without what was lost")]);
 }

@@ -75,10 +75,7 @@ pub fn check(
         Err(error) => (Checked::Unreadable, Answer::unreadable(&error)),
     };
     match format {
-        Format::Json => {
-            serde_json::to_writer_pretty(&mut *out, &answer.json)?;
-            writeln!(out)?;
-        }
+        Format::Json => super::json::write(&answer.json, out)?,
         Format::Text(style) => {
             if let Some(problems) = answer.problems {
                 out.write_all(problems.render(style).as_bytes())?;

@@ -16,7 +16,10 @@ use std::{
 };
 use tracing::Subscriber;
 use tracing_subscriber::{
-    EnvFilter, filter::LevelFilter, fmt::MakeWriter, util::SubscriberInitExt,
+    EnvFilter,
+    filter::{Directive, LevelFilter},
+    fmt::MakeWriter,
+    util::SubscriberInitExt,
 };
 
 /// What waits when the process ends is written within this, or not at all.
@@ -62,11 +65,8 @@ pub fn to_stderr(default: LevelFilter) -> io::Result<Log> {
         say(&queue, &format!("defib: there is no log, another one was begun before: {problem}"));
     }
     say_panics(queue.clone());
-    for part in passed_over {
-        tracing::warn!(
-            "`{part}` in DEFIB_LOG is passed over: write a level, or a target and its level, as in \
-             `info,defib::docker=debug`"
-        );
+    for (part, why) in passed_over {
+        tracing::warn!("`{part}` in DEFIB_LOG is passed over: {why}");
     }
     Ok(Log { queue })
 }
@@ -87,23 +87,49 @@ where
         .finish()
 }
 
-/// The filter, and what in `said` could not be understood. Read part by part, because the library's own lenient reading
-/// writes to stderr by itself.
-fn filter(default: LevelFilter, said: &str) -> (EnvFilter, Vec<String>) {
-    let (good, bad): (Vec<&str>, Vec<&str>) = said
-        .split(',')
-        .filter(|part| !part.is_empty())
-        .partition(|part| part.parse::<tracing_subscriber::filter::Directive>().is_ok());
+/// What can't be understood of `DEFIB_LOG`.
+const NO_DIRECTIVE: &str =
+    "write a level, or a target and its level, as in `info,defib::docker=debug`";
+
+/// What is not let through, whoever asks for it.
+const HOLDS_SECRETS: &str =
+    "what bollard logs below `info` holds whole bodies, secrets of environments included";
+
+/// The filter, and the parts of `said` that are passed over, with why. Read part by part, because the library's own lenient
+/// reading writes to stderr by itself, and because a longer target would win over the cap.
+fn filter(default: LevelFilter, said: &str) -> (EnvFilter, Vec<(String, &'static str)>) {
+    let (mut good, mut passed_over) = (Vec::new(), Vec::new());
+    for part in said.split(',').filter(|part| !part.is_empty()) {
+        if part.parse::<Directive>().is_err() {
+            passed_over.push((part.to_owned(), NO_DIRECTIVE));
+        } else if is_of_bollard(part) {
+            passed_over.push((part.to_owned(), HOLDS_SECRETS));
+        } else {
+            good.push(part);
+        }
+    }
     let builder = EnvFilter::builder().with_default_directive(default.into());
     let filter = builder
         .parse(good.join(","))
         .unwrap_or_else(|_| EnvFilter::default().add_directive(default.into()));
     let filter = match "bollard=info".parse() {
-        // A cap, and not a reason to log where nothing was to be logged.
+        // A cap, and not a reason to log where nothing, or less, was to be logged.
+        Ok(_) if good.iter().any(|part| part.trim().starts_with("bollard=")) => filter,
         Ok(cap) if !said.is_empty() || default >= LevelFilter::INFO => filter.add_directive(cap),
         Ok(_) | Err(_) => filter,
     };
-    (filter, bad.into_iter().map(str::to_owned).collect())
+    (filter, passed_over)
+}
+
+/// Whether it asks for more of bollard than is let through. Without a level it asks for all there is.
+fn is_of_bollard(part: &str) -> bool {
+    // `target`, `target=level`, and `target[span{field=value}]=level`.
+    let target = part.split(['=', '[']).next().unwrap_or_default().trim();
+    let level = part.rsplit_once('=').map_or("", |(_, level)| level.trim());
+    // The library reads nothing as a level, the lowest; in a directive it asks for all.
+    let level = Some(level).filter(|level| !level.is_empty()).and_then(|level| level.parse().ok());
+    target.starts_with("bollard")
+        && level.is_none_or(|level: LevelFilter| level > LevelFilter::INFO)
 }
 
 /// Panics become lines of the log, whatever its level.
@@ -156,7 +182,7 @@ mod tests {
     #[test]
     fn what_is_not_understood_in_the_filter_is_named_and_the_rest_holds() {
         let (filter, passed_over) = filter(LevelFilter::INFO, "debug,,defib=loud,hyper=warn");
-        assert_eq!(passed_over, ["defib=loud"]);
+        assert_eq!(passed_over, [("defib=loud".to_owned(), NO_DIRECTIVE)]);
         let shown = filter.to_string();
         assert!(shown.contains("hyper=warn") && shown.contains("debug"), "{shown}");
         assert!(shown.contains("bollard=info"), "{shown}");
@@ -166,5 +192,29 @@ mod tests {
     fn a_log_that_is_off_stays_off_unless_something_is_said() {
         assert_eq!(filter(LevelFilter::OFF, "").0.to_string(), "off");
         assert!(filter(LevelFilter::OFF, "warn").0.to_string().contains("warn"));
+    }
+
+    #[test]
+    fn nothing_makes_bollard_log_whole_bodies() {
+        for part in [
+            "bollard=debug",
+            "bollard::docker=debug",
+            "bollard::docker=TRACE",
+            "bollard::docker",
+            "bollard::docker[request]=trace",
+            "bollard[request{method=\"GET\"}]=5",
+            "bollard::uri=",
+        ] {
+            let (filter, passed_over) = filter(LevelFilter::INFO, &format!("warn,{part},debug"));
+            assert_eq!(passed_over, [(part.to_owned(), HOLDS_SECRETS)]);
+            let shown = filter.to_string();
+            assert!(shown.contains("bollard=info") && !shown.contains("bollard:"), "{shown}");
+            assert!(!shown.contains('['), "{shown}");
+        }
+        for part in ["bollard=off", "bollard::docker=warn", "bollard::docker=info"] {
+            let (filter, passed_over) = filter(LevelFilter::INFO, part);
+            assert!(passed_over.is_empty(), "{passed_over:?}");
+            assert!(filter.to_string().contains(part), "{filter}");
+        }
     }
 }

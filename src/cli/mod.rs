@@ -3,6 +3,7 @@
 pub mod arguments;
 pub mod check;
 pub mod demo;
+mod json;
 pub mod log;
 pub mod output;
 pub mod places;

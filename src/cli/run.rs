@@ -37,7 +37,7 @@ use crate::{
     store::{
         absent::AbsentStore,
         port::Store,
-        sqlite::{ANSWERS, Opened, SqliteStore},
+        sqlite::{ANSWERS, Damaged, Opened, SqliteStore},
     },
     tasks::Tasks,
 };
@@ -209,13 +209,15 @@ fn open_store(
 
 /// What of the state was damaged, in words.
 fn lost(opened: &Opened) -> Option<String> {
-    let undecodable = opened.undecodable.len();
-    match &opened.damaged {
-        Some(aside) => Some(format!("the state was damaged; it is kept as {}", aside.display())),
-        None if undecodable > 0 => Some(format!(
-            "{undecodable} records could not be read; they are kept in the state file"
-        )),
-        None => None,
+    match (&opened.damaged, opened.undecodable.len()) {
+        (Some(Damaged { kept, why }), _) => {
+            Some(format!("the state was damaged ({why}); it is kept as {}", kept.display()))
+        }
+        (None, 0) => None,
+        (None, 1) => Some("1 record could not be read; it is kept in the state file".to_owned()),
+        (None, some) => {
+            Some(format!("{some} records could not be read; they are kept in the state file"))
+        }
     }
 }
 

@@ -30,8 +30,7 @@ pub fn status(dir: &Path, json: bool, out: &mut dyn Write) -> io::Result<Outcome
         Err(problem) => return Ok(Outcome::NotAsked(problem)),
     };
     if json {
-        serde_json::to_writer_pretty(&mut *out, &snapshot)?;
-        writeln!(out)?;
+        super::json::write(&snapshot, out)?;
     } else {
         out.write_all(page(&snapshot).as_bytes())?;
     }

@@ -170,6 +170,8 @@ pub enum Decision {
     Undeliverable(SinkName, IncidentId, String),
     /// A sink takes nothing, or nothing can be sent to it: why, and in how many seconds it is tried again.
     SinkFails(SinkName, String, u64),
+    /// A sink asks to be left alone: with what words, and in how many seconds it is tried again.
+    SinkWaits(SinkName, String, u64),
     /// These services of the config match no container of this host.
     Unmatched(Vec<ServiceName>),
     /// A sink takes messages again.

@@ -280,6 +280,9 @@ impl Domain {
             Some(News::Fails { why, again }) => {
                 self.decide(None, None, Decision::SinkFails(name.clone(), why, again.as_secs()));
             }
+            Some(News::Waits { why, again }) => {
+                self.decide(None, None, Decision::SinkWaits(name.clone(), why, again.as_secs()));
+            }
             Some(News::Works) => self.decide(None, None, Decision::SinkWorks(name.clone())),
             None => {}
         }

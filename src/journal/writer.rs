@@ -22,21 +22,27 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
-        mpsc::{Receiver, SyncSender, sync_channel},
+        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
     },
     time::Duration,
 };
 use tokio::sync::oneshot;
 
-/// Entries that may wait for the disk: two turns of the loop at their largest.
+/// Observations that may wait for the disk: two turns of the loop at their largest.
 const QUEUE: usize = 512;
+
+/// What one observation gave to write. It takes one place in the queue however much that is, so that what is told of runs
+/// costs no observation its place.
+type Piece = Vec<Entry>;
 
 /// After a refusal the disk is left alone for this long, in the time of the entries.
 const LEFT_ALONE: Duration = Duration::from_secs(5);
 
 /// Takes observations. Dropping it ends the thread as [`Journal::close`] does, without waiting.
 pub struct Journal {
-    queue: SyncSender<Entry>,
+    queue: SyncSender<Piece>,
+    /// For what is held back at the end. Beside the queue, which may be full then.
+    rest: oneshot::Sender<Piece>,
     coalescer: Coalescer,
     missing: Missing,
     ended: oneshot::Receiver<()>,
@@ -49,7 +55,11 @@ struct Missing(Arc<AtomicU64>);
 
 impl Missing {
     fn one_more(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        self.more(1);
+    }
+
+    fn more(&self, entries: usize) {
+        self.0.fetch_add(u64::try_from(entries).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     fn so_far(&self) -> u64 {
@@ -65,40 +75,40 @@ impl Journal {
     /// Where the thread cannot be started.
     pub fn begin(dir: &Path, origin: Origin, bounds: Bounds) -> io::Result<Self> {
         let (queue, waiting) = sync_channel(QUEUE);
+        let (rest, last) = oneshot::channel();
         let (end, ended) = oneshot::channel();
         let missing = Missing::default();
         let mut writer = Writer::new(dir, origin, bounds, missing.clone());
         tasks::thread("journal", move || {
-            writer.write_until_closed(&waiting);
+            writer.write_until_closed(&waiting, last);
             drop(end);
         })?;
-        Ok(Self { queue, coalescer: Coalescer::default(), missing, ended })
+        Ok(Self { queue, rest, coalescer: Coalescer::default(), missing, ended })
     }
 
     /// Notes that this was observed. Returns at once.
     pub fn note(&mut self, at: Moment, observation: &Observation) {
-        for entry in self.coalescer.take(at, observation) {
-            self.send(entry);
+        let piece = self.coalescer.take(at, observation);
+        if piece.is_empty() {
+            return;
+        }
+        if let Err(TrySendError::Full(piece) | TrySendError::Disconnected(piece)) =
+            self.queue.try_send(piece)
+        {
+            self.missing.more(piece.len());
         }
     }
 
     /// Writes what is still held back, and ends. The caller bounds the wait.
-    pub fn close(mut self) -> Pending<'static, ()> {
-        for entry in self.coalescer.flush() {
-            self.send(entry);
-        }
-        let Self { queue, ended, .. } = self;
+    pub fn close(self) -> Pending<'static, ()> {
+        let Self { queue, rest, mut coalescer, ended, .. } = self;
+        // Nobody takes it where the thread has ended before, and then nothing can be written.
+        drop(rest.send(coalescer.flush()));
         drop(queue);
         Box::pin(async move {
             // Only its end matters: nothing is ever sent.
             drop(ended.await);
         })
-    }
-
-    fn send(&mut self, entry: Entry) {
-        if self.queue.try_send(entry).is_err() {
-            self.missing.one_more();
-        }
     }
 }
 
@@ -125,10 +135,16 @@ impl Writer {
         }
     }
 
-    fn write_until_closed(&mut self, waiting: &Receiver<Entry>) {
-        while let Ok(entry) = waiting.recv() {
-            self.write(&entry);
+    fn write_until_closed(
+        &mut self,
+        waiting: &Receiver<Piece>,
+        mut rest: oneshot::Receiver<Piece>,
+    ) {
+        while let Ok(piece) = waiting.recv() {
+            piece.iter().for_each(|entry| self.write(entry));
         }
+        // It was handed over before the queue was closed, or never is.
+        rest.try_recv().unwrap_or_default().iter().for_each(|entry| self.write(entry));
         self.say_what_is_missing();
     }
 
@@ -201,7 +217,8 @@ mod tests {
     use crate::{
         domain::{
             moment::{BootId, BootMs, WallMs},
-            name::HostName,
+            name::{HostName, ProbeName, ReplicaName, ServiceName},
+            observation::{Phases, ProbeOutcome, Sample, Target},
         },
         journal::reader::Reader,
     };
@@ -232,5 +249,78 @@ mod tests {
             Reader::of(&dir).unwrap().map(|one| one.map(|(_, entry)| entry)).collect();
         let [Entry::Began(_), rest @ ..] = read.as_deref().unwrap() else { panic!("{read:?}") };
         assert_eq!(rest, [Entry::Lost { count: 3 }, seen(6_000)], "left alone for 5 s");
+    }
+
+    /// A journal whose disk takes nothing until it is asked to.
+    fn without_a_thread() -> (Journal, Receiver<Piece>, oneshot::Receiver<Piece>) {
+        let (queue, waiting) = sync_channel(QUEUE);
+        let (rest, last) = oneshot::channel();
+        let (_, ended) = oneshot::channel();
+        let (coalescer, missing) = (Coalescer::default(), Missing::default());
+        (Journal { queue, rest, coalescer, missing, ended }, waiting, last)
+    }
+
+    fn sampled(target: usize, outcome: ProbeOutcome) -> Observation {
+        Observation::Sampled(Sample {
+            target: Target {
+                replica: ReplicaName::new(format!("web-{target}")),
+                probe: ProbeName::new("up"),
+            },
+            service: ServiceName::new("web"),
+            instance: None,
+            outcome,
+            phases: Phases::default(),
+            address: None,
+            lag: Duration::ZERO,
+            skipped: 0,
+        })
+    }
+
+    fn pass(target: usize) -> Observation {
+        sampled(target, ProbeOutcome::Ok { status: None })
+    }
+
+    /// A journal in which so many targets have passed for so long that their runs are due, and whose queue is empty.
+    fn with_due_runs(targets: usize) -> (Journal, Receiver<Piece>, oneshot::Receiver<Piece>) {
+        let (mut journal, waiting, last) = without_a_thread();
+        for ms in (0..340_000).step_by(10_000) {
+            for target in 0..targets {
+                journal.note(at(ms), &pass(target));
+                waiting.try_iter().for_each(drop);
+            }
+        }
+        assert_eq!(journal.missing.so_far(), 0);
+        (journal, waiting, last)
+    }
+
+    #[test]
+    fn ten_thousand_runs_that_fall_due_together_cost_no_failing_sample() {
+        const TARGETS: usize = 10_000;
+        let (mut journal, waiting, _last) = with_due_runs(TARGETS);
+        // Meanwhile the disk takes nothing at all.
+        for target in 0..TARGETS {
+            let seen = if target % 100 == 0 {
+                sampled(target, ProbeOutcome::Refused)
+            } else {
+                pass(target)
+            };
+            journal.note(at(360_000), &seen);
+        }
+        let entries: Vec<Entry> = waiting.try_iter().flatten().collect();
+        let told = entries.iter().filter(|entry| matches!(entry, Entry::Repeated { .. })).count();
+        assert_eq!((told, entries.len() - told), (TARGETS, TARGETS / 100));
+        assert_eq!(journal.missing.so_far(), 0);
+    }
+
+    #[test]
+    fn what_is_held_back_at_the_end_needs_no_place_in_the_queue() {
+        let (mut journal, _waiting, mut last) = with_due_runs(1_000);
+        for _ in 0..=QUEUE {
+            journal.note(at(340_000), &Observation::Woke);
+        }
+        let missing = journal.missing.clone();
+        assert_eq!(missing.so_far(), 1, "the queue is full");
+        drop(journal.close());
+        assert_eq!((last.try_recv().unwrap().len(), missing.so_far()), (1_000, 1));
     }
 }

@@ -107,12 +107,13 @@ fn sections(part: &Part) -> Vec<Value> {
     for (n, text) in kept.iter().enumerate() {
         let is_whole = all.get(n) == Some(text);
         let special = match part.lines.get(n) {
-            Some(Line::Paste(_)) => Some(markup_section(&code(text))),
+            // A command that was cut would be pasted as it is, and how many more there are is none.
+            Some(Line::Paste(_)) if is_whole => Some(markup_section(&code(text))),
             // A URL that was cut leads nowhere.
             Some(Line::Link(_)) if is_whole => {
                 Some(markup_section(&format!("<{}>", escaped(text, usize::MAX))))
             }
-            Some(Line::Link(_) | Line::Said(_)) | None => None,
+            Some(Line::Paste(_) | Line::Link(_) | Line::Said(_)) | None => None,
         };
         match special {
             Some(section) => {
@@ -199,5 +200,29 @@ impl SlackSink {
 impl Sink for SlackSink {
     fn deliver(&self, order: Arc<SendOrder>) -> Pending<'_, DeliveryOutcome> {
         Box::pin(async move { self.attempt(&order).await.unwrap_or_else(|outcome| outcome) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code_blocks(lines: Vec<String>) -> Vec<String> {
+        let part = Part { topic: Topic::Next, lines: lines.into_iter().map(Line::Paste).collect() };
+        let texts = sections(&part).into_iter();
+        texts
+            .map(|section| section["text"]["text"].as_str().unwrap().to_owned())
+            .filter(|text| text.starts_with("```"))
+            .collect()
+    }
+
+    #[test]
+    fn only_a_whole_command_is_a_code_block() {
+        let long = format!("docker logs {}", "x".repeat(600));
+        assert_eq!(code_blocks(vec!["docker ps".to_owned(), long]), ["```docker ps```"]);
+        let many: Vec<String> = (0..20).map(|n| format!("docker logs web-{n}")).collect();
+        let blocks = code_blocks(many);
+        assert!(blocks.len() > 5, "{blocks:?}");
+        assert!(blocks.iter().all(|block| block.starts_with("```docker logs web-")), "{blocks:?}");
     }
 }

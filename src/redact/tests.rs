@@ -55,6 +55,24 @@ fn what_a_name_sets_is_hidden() {
 }
 
 #[test]
+fn short_names_of_a_password_are_understood() {
+    all(&[
+        ("pass: hunter2", "pass: ×"),
+        ("user: app, pass: hunter2, host: db", "user: app, pass: ×, host: db"),
+        ("pass: correcthorse", "pass: ×"),
+        ("pass:hunter2", "pass:×"),
+        ("PASS: hunter2 rejected", "PASS: × rejected"),
+        (r#"{"user":"app","pass":"hunter2"}"#, r#"{"user":"app","pass":"×"}"#),
+        ("smtp_pass: x1 dbPass: x2", "smtp_pass: × dbPass: ×"),
+        ("pass=x pw=x passphrase=x", "pass=× pw=× passphrase=×"),
+        ("pw: x pw=1234 db_pw=12 dbPw=x", "pw: × pw=× db_pw=× dbPw=×"),
+        ("DB_PW=1 ADMIN_PW: abc", "DB_PW=× ADMIN_PW: ×"),
+        ("passphrase: 'open se same'", "passphrase: '×'"),
+        ("pass:\n  hunter2\nuser: a", "pass:\n  ×\nuser: a"),
+    ]);
+}
+
+#[test]
 fn quotes_and_json_are_understood() {
     all(&[
         (r#"{"password":"x","a":1}"#, r#"{"password":"×","a":1}"#),
@@ -114,6 +132,13 @@ fn passwords_in_urls_are_hidden() {
         ("postgres%3A%2F%2Fapp%3Ahunter2%40db%2Fx", "postgres%3A%2F%2Fapp%3A×%40db%2Fx"),
         ("root:hunter2@tcp(db:3306)/x refused", "root:×@tcp(db:3306)/x refused"),
         ("https://hooks.slack.com/services/T0/B0/abc failed", "https://hooks.slack.com/× failed"),
+        ("redis://:p@ss/word@h", "redis://:×@h"),
+        ("redis://:p@ss/w@rd/x@h:6379/0 down", "redis://:×@h:6379/0 down"),
+        ("mongodb://u:p@ss/w@h1:1,h2:2/db", "mongodb://u:×@h1:1,h2:2/db"),
+        ("http://u:p@host/a?mail=b@c", "http://u:×@host/a?mail=b@c"),
+        ("oci://u:p@host/a@sha256:0abc", "oci://u:×@host/a@sha256:0abc"),
+        ("http://u:p@[::1]:80/", "http://u:×@[::1]:80/"),
+        ("http://git@host:80/a@b", "http://git@host:80/a@b"),
         ("ssh://git@github.com/x", "ssh://git@github.com/x"),
         ("http://db:5432/a@b", "http://db:5432/a@b"),
         ("http://[::1]:8080/a@b", "http://[::1]:8080/a@b"),
@@ -137,6 +162,37 @@ fn what_is_formed_like_a_secret_is_one() {
             "-----BEGIN RSA PRIVATE KEY-----×-----END RSA PRIVATE KEY----- x",
         ),
         ("-----BEGIN PRIVATE KEY-----\nMIIE", "-----BEGIN PRIVATE KEY-----×"),
+    ]);
+}
+
+#[test]
+fn keys_of_known_forms_are_hidden_without_a_name() {
+    let long =
+        |begin: &str, more: usize| format!("{begin}{}", "aB3".repeat(30).get(..more).unwrap());
+    for key in [
+        long("sk-ant-api03-", 40),
+        long("sk-proj-", 40),
+        long("sk-svcacct-", 40),
+        long("AIza", 35),
+        long("npm_", 36),
+        long("hf_", 34),
+        format!("{}.{}", long("SG.", 22), long("", 43)),
+    ] {
+        let text = format!("the key {key} is not valid");
+        assert_eq!(shown(&text), "the key × is not valid");
+        // Half of it is a word like others.
+        let half = key.get(..12).unwrap();
+        assert_eq!(shown(half), half);
+    }
+    let bot = long("", 35);
+    all(&[
+        (&format!("123456789:{bot} answers 401"), "123456789:× answers 401"),
+        (
+            &format!("https://api.telegram.org/bot12345678:{bot}/getMe"),
+            "https://api.telegram.org/bot12345678:×/getMe",
+        ),
+        (&format!("1234567:{bot}"), &format!("1234567:{bot}")),
+        (&format!("123456789:{bot}x"), &format!("123456789:{bot}x")),
     ]);
 }
 
@@ -272,6 +328,18 @@ fn everyday_text_stays_as_it_is() {
         "sort_key: 7",
         "tests pass: 12, fail: 3",
         "bypass=on compass: north pass=12",
+        "compass=north compass: north bypass: on",
+        "pass: 3 tests",
+        "pass: 12/15, 98.5%",
+        "pass: all tests",
+        "Pass: ok",
+        "second pass: done",
+        "pass: 12ms",
+        "pass:12",
+        "password reset page",
+        "npm_package_dependencies_with_a_very_long_name_indeed=1",
+        "hf_hub_download_of_some_model_with_a_long_name failed",
+        "sk-learn sk-proj AIza SG.io",
         "signature: mismatch",
         "basic authentication failed",
         "the bearer of bad news",

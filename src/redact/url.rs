@@ -31,7 +31,7 @@ impl Word<'_> {
         // `http://db:5432/a@b` has a port, and no password with a slash in it.
         let has_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
         match in_authority {
-            Some(at) => (colon < at).then_some((from + colon + 1, from + at)),
+            Some(at) => (colon < at).then(|| (from + colon + 1, from + last_at(url).unwrap_or(at))),
             None if has_port || colon >= authority.len() || authority.starts_with('[') => None,
             None => Some((from + colon + 1, from + at)),
         }
@@ -72,6 +72,29 @@ impl Word<'_> {
         let head = head.get(word..).unwrap_or_default();
         Some((at - head.len() + head.find(':')? + 1, at))
     }
+}
+
+/// Where a password ends that may have an `@` and a slash in it: at the last `@` behind which a host can stand. One in a query
+/// is of an address that is asked about.
+fn last_at(url: &str) -> Option<usize> {
+    let query = url.find('?').filter(|from| url.get(*from..).is_some_and(|it| it.contains('=')));
+    let url = url.get(..query.unwrap_or(url.len()))?;
+    let is_before_host =
+        |(at, sign): &(usize, &str)| url.get(at + sign.len()..).is_some_and(begins_with_a_host);
+    url.rmatch_indices('@').find(is_before_host).map(|(at, _)| at)
+}
+
+fn begins_with_a_host(text: &str) -> bool {
+    let authority = until_end(text, |c| "/?#".contains(c));
+    if authority.starts_with('[') {
+        return true;
+    }
+    authority.split(',').all(|one| {
+        let (host, port) = one.split_once(':').unwrap_or((one, ""));
+        !host.is_empty()
+            && host.chars().all(|c| c.is_alphanumeric() || "-._".contains(c))
+            && port.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 fn ends_url(c: char) -> bool {

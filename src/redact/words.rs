@@ -32,8 +32,35 @@ const SECRETS: &[&str] = &[
 const TAILS: &[&str] =
     &["base", "base64", "b64", "hash", "new", "next", "old", "prod", "value", "plain"];
 
-/// Names that are everyday words before a colon, and secrets before `=`.
-const SECRETS_IF_SET: &[&str] = &["pass", "sig", "signature"];
+/// Names that are everyday words, and secrets before `=`; of these, [`PASSWORDS`] also before a colon and a blank.
+const SECRETS_IF_SET: &[&str] = &["pass", "pw", "sig", "signature"];
+
+/// Short for a password, where it is not a count or a stage of some work ([`NO_PASSWORDS`]).
+const PASSWORDS: &[&str] = &["pass", "pw"];
+
+/// What a pass or its outcome is told with.
+const NO_PASSWORDS: &[&str] = &[
+    "all",
+    "any",
+    "check",
+    "checks",
+    "complete",
+    "completed",
+    "done",
+    "each",
+    "every",
+    "fail",
+    "finished",
+    "pass",
+    "passed",
+    "skip",
+    "skipped",
+    "some",
+    "started",
+    "starting",
+    "test",
+    "tests",
+];
 
 /// In the name of a label, header or variable, wherever. Somebody chose such a name for one value, so here `key` counts too.
 const IN_NAMES: &[&str] = &[
@@ -120,7 +147,7 @@ const TAGS: &[&str] = &[
 ];
 
 /// The last words of variables that hold secrets. `KEY` is here and not in [`SECRETS`]: a variable is named for one value.
-const IN_VARIABLES: &[&str] = &["PASS", "PWD", "KEY", "TOKEN", "SECRET"];
+const IN_VARIABLES: &[&str] = &["PASS", "PW", "PWD", "KEY", "TOKEN", "SECRET"];
 
 /// The longest name whose beginning matters.
 const LONGEST_NAME: usize = 64;
@@ -165,12 +192,27 @@ fn ends_with_any(name: &str, ends: &[&str]) -> bool {
 /// Whether `pass` or `signature` is a word by itself in this name, and not the end of `bypass`.
 pub(super) fn is_own_word(word: &str) -> bool {
     let last = word.rsplit(['_', '-', '.']).next().unwrap_or_default();
-    SECRETS_IF_SET.contains(&last.to_ascii_lowercase().as_str()) || word.ends_with("Pass")
+    SECRETS_IF_SET.contains(&last.to_ascii_lowercase().as_str())
+        || ["Pass", "Pw"].iter().any(|end| word.ends_with(end))
+}
+
+/// Whether the name is short for a password.
+pub(super) fn is_password(name: &str) -> bool {
+    ends_with_any(name, PASSWORDS)
+}
+
+/// Whether `pass: …` counts passes, or tells of one: `3 tests`, `2/5`, `98.5%`, `12ms`, `all`.
+pub(super) fn tells_of_a_pass(value: &str) -> bool {
+    let core = value.trim_matches(|c: char| c.is_ascii_punctuation());
+    let unit = core.trim_start_matches(|c: char| c.is_ascii_digit() || "./,%".contains(c));
+    let is_number = unit.len() < core.len()
+        && ["", "ms", "s", "m", "h", "th", "st", "nd", "rd", "x"].contains(&unit);
+    is_number || NO_PASSWORDS.contains(&core.to_ascii_lowercase().as_str())
 }
 
 /// `password:hunter2` is a secret; `token:1.2` and `token:latest` are names with a version, `token:12:5` is a place in a text.
 pub(super) fn is_set_by_tight_colon(name: &str, value: &str) -> bool {
-    if name.contains("pass") || name.contains("pwd") {
+    if name.contains("pass") || name.contains("pwd") || name.ends_with("pw") {
         return true;
     }
     let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());

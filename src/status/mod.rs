@@ -1,5 +1,6 @@
-//! How things stand, as a value that can be sent and shown. `snapshot` is the value and the schema of `status --json`; `page`
-//! says it to a person.
+//! How things stand, as a value that can be sent and shown. `snapshot` is the value and the schema of `status --json`;
+//! `problems` words what is wrong with defib's own surroundings; `page` says all of it to a person.
 
 pub mod page;
+pub mod problems;
 pub mod snapshot;

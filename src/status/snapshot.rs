@@ -1,19 +1,13 @@
 //! How things stand, for programs. Fields are only ever added.
 
+use super::problems::{note, problems};
 use crate::{
     daemon::Shown,
-    domain::{
-        ReplicaView, RestartsNothing, SinkView, View,
-        moment::{Spoken, WallMs, millis},
-        telling::story::Stage,
-    },
+    domain::{ReplicaView, SinkView, moment::millis, telling::story::Stage},
     notify::text::{Room, cut, fitting},
 };
 use serde::{Deserialize, Serialize};
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::PathBuf;
 
 /// How things stand.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -314,66 +308,6 @@ impl ReplicaStatus {
             restarts_spent: replica.spent.0,
             restarts_allowed: replica.spent.1,
             could_not_look: replica.could_not_look.as_deref().map(shown),
-        }
-    }
-}
-
-/// What is wrong with defib's own surroundings.
-fn problems(view: &View, beside: &Beside) -> Vec<String> {
-    let mut problems = Vec::new();
-    if let Some((_, why)) = &view.engine_problem {
-        problems.push(format!("the container engine can't be asked: {why}"));
-    } else if let Some((since, why)) = &view.events_problem {
-        let span = Spoken(Duration::from_secs(view.now.awake.since(since.awake).as_secs()));
-        problems.push(format!(
-            "the engine's event stream has been away for {span}, so nothing is restarted: nobody else who acts would be seen: \
-             {why}"
-        ));
-    }
-    if let Some(why) = &view.store_problem {
-        problems.push(format!("what is done can't be recorded, so nothing is restarted: {why}"));
-    }
-    if view.brake {
-        problems.push("much fails at once: restarts are held back on this host".to_owned());
-    }
-    if view.hold_file {
-        problems.push(held_by(beside.hold_file.as_deref()));
-    }
-    if let Some(RefusedReload { since_ms, why }) = &beside.refused_reload {
-        let WallMs(now) = view.now.wall;
-        let since = Duration::from_millis(u64::try_from(now - since_ms).unwrap_or(0));
-        let since = Spoken(Duration::from_secs(since.as_secs()));
-        problems.push(format!(
-            "the config was not taken when it was read again, and the one of before has held for {since} since: {why}; mend \
-             it and send SIGHUP again"
-        ));
-    }
-    problems
-}
-
-/// That the `hold` file holds, which file that is, and how to go on.
-pub fn held_by(path: Option<&Path>) -> String {
-    match path {
-        Some(path) => format!(
-            "`{0}` exists, or can't be looked for: nothing is acted on; to go on: rm {0}",
-            path.display()
-        ),
-        None => "the `hold` file exists, or can't be looked for: nothing is acted on".to_owned(),
-    }
-}
-
-/// That nothing is restarted, and how it would be.
-fn note(nothing: RestartsNothing) -> String {
-    match nothing {
-        RestartsNothing::NeverAct => {
-            "nothing is restarted on this host: the config says `never_act` for it".to_owned()
-        }
-        RestartsNothing::DryRun => {
-            "dry run: nothing is restarted, only what would be is said; to have it done, start `defib run` without --dry-run"
-                .to_owned()
-        }
-        RestartsNothing::NoService => {
-            "nothing is restarted: all that is watched has `restart = \"never\"` or `\"dry\"` in the config".to_owned()
         }
     }
 }

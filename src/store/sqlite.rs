@@ -66,10 +66,19 @@ pub struct Opened {
     pub records: Vec<Record>,
     /// The last batch that was ever committed; numbers go on after it.
     pub last_seq: Seq,
-    /// Where a damaged file was moved to. A person should hear of it: what it held is not in `records`.
-    pub damaged: Option<PathBuf>,
+    /// A file that was damaged. A person should hear of it: what it held is not in `records`.
+    pub damaged: Option<Damaged>,
     /// Records that were moved out of the way, because this version can't read them.
     pub undecodable: Vec<Undecodable>,
+}
+
+/// A store that was damaged when it was opened. Whoever opened it tells of it, and nobody else does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damaged {
+    /// Where its file was moved to.
+    pub kept: PathBuf,
+    /// What is wrong with it.
+    pub why: String,
 }
 
 impl SqliteStore {
@@ -159,7 +168,7 @@ impl Store for SqliteStore {
 /// What lay in the directory.
 struct Contents {
     kept: Kept,
-    damaged: Option<PathBuf>,
+    damaged: Option<Damaged>,
 }
 
 impl Contents {
@@ -176,15 +185,10 @@ fn open_directory(dir: &Path, now: WallMs) -> Result<(Contents, Writer), StorePr
             Ok((Contents { kept, damaged: None }, writer(connection, place)?))
         }
         Readable::No(why) => {
-            let aside = place.keep_aside()?;
-            tracing::error!(
-                kept = %aside.display(),
-                why,
-                "the store is damaged; it was kept aside, and a new one begins empty"
-            );
+            let damaged = Damaged { kept: place.keep_aside()?, why };
             match read(&place, now)? {
                 Readable::Yes(connection, kept) => {
-                    Ok((Contents { kept, damaged: Some(aside) }, writer(connection, place)?))
+                    Ok((Contents { kept, damaged: Some(damaged) }, writer(connection, place)?))
                 }
                 Readable::No(why) => Err(StoreProblem::from_io(
                     "begin anew in",

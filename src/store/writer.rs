@@ -60,8 +60,6 @@ pub(super) struct Writer {
     identity: FileIdentity,
     /// Failures of the disk in a row.
     failures: u32,
-    /// The last refusal's text, so that the same is logged once.
-    said: Option<String>,
     _place: Place,
 }
 
@@ -69,38 +67,19 @@ impl Writer {
     pub(super) fn new(connection: Connection, place: Place) -> io::Result<Self> {
         let file = place.database();
         let identity = FileIdentity::of(&file)?;
-        Ok(Self {
-            connection: Some(connection),
-            file,
-            identity,
-            failures: 0,
-            said: None,
-            _place: place,
-        })
+        Ok(Self { connection: Some(connection), file, identity, failures: 0, _place: place })
     }
 
-    /// Writes `group` and answers for it.
+    /// Writes `group` and answers for it. What was refused is logged where the answer is heard.
     pub(super) fn commit(&mut self, group: Vec<Waiting>) {
         match self.write(&group) {
-            Ok(()) => {
-                if self.said.take().is_some() {
-                    tracing::info!(file = %self.file.display(), "the store takes commits again");
-                }
-                batch::committed(group);
-            }
+            Ok(()) => batch::committed(group),
             Err(Failure { aftermath: Aftermath::OfARecord, .. }) if group.len() > 1 => {
                 for waiting in group {
                     self.commit(vec![waiting]);
                 }
             }
-            Err(failure) => {
-                let reason = failure.to_string();
-                if self.said.as_ref() != Some(&reason) {
-                    tracing::error!(file = %self.file.display(), reason, "the store refused a commit; trying again with the next");
-                    self.said = Some(reason.clone());
-                }
-                batch::refused(group, reason);
-            }
+            Err(failure) => batch::refused(group, failure.to_string()),
         }
     }
 

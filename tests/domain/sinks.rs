@@ -285,6 +285,9 @@ fn logged(rig: &Rig) -> Vec<String> {
         .iter()
         .filter_map(|(_, decision)| match decision {
             Decision::SinkFails(_, why, again) => Some(format!("{why}, again in {again} s")),
+            Decision::SinkWaits(_, why, again) => {
+                Some(format!("asks to wait: {why}, again in {again} s"))
+            }
             Decision::SinkWorks(_) => Some("works".to_owned()),
             _ => None,
         })
@@ -308,6 +311,33 @@ fn that_messages_arrive_again_is_logged_only_when_one_has_and_silence_is_logged_
     rig.run(seconds(HOUR));
     assert_eq!(logged(&rig).last().map(String::as_str), Some("works"));
     assert_eq!(logged(&rig).len(), 3);
+}
+
+#[test]
+fn that_a_sink_asks_to_wait_is_logged_once_until_it_takes_a_message() {
+    let mut rig = started(watching(vec![named("oncall", &[])]));
+    let busy = |wait| DeliveryOutcome::Paused {
+        wait: Some(seconds(wait)),
+        reason: format!("the sink answered 429, retry after {wait} s"),
+    };
+    answers(&mut rig, "oncall", [busy(45), busy(30), refused(), busy(20), refused()]);
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(4 * HOUR));
+    assert_eq!(
+        logged(&rig),
+        [
+            "asks to wait: the sink answered 429, retry after 45 s, again in 45 s",
+            "the sink answered 404, again in 60 s",
+            "works",
+        ]
+    );
+    // And anew after that, also where nothing else was wrong.
+    answers(&mut rig, "oncall", [busy(60)]);
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(4 * HOUR));
+    let said = logged(&rig);
+    assert_eq!(said.len(), 5, "{said:?}");
+    assert!(said[3].starts_with("asks to wait: ") && said[4] == "works", "{said:?}");
 }
 
 #[test]

@@ -2,16 +2,19 @@
 
 use crate::given::{self, history, open, open_inline, state};
 use defib::{
+    cli::log,
     domain::{moment::WallMs, name::Seq, observation::Observation},
     store::{history::read_history, port::Store, problem::StoreProblem},
 };
 use std::{
     error::Error,
-    fs,
+    fs, io,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
+    sync::{Arc, Mutex},
 };
+use tracing_subscriber::EnvFilter;
 
 /// A directory with a closed store in it that holds two state records.
 async fn with_two_records() -> tempfile::TempDir {
@@ -135,7 +138,7 @@ async fn damaged_is_kept_aside(damage: impl Fn(&mut Vec<u8>)) {
     fs::write(&path, &bytes).unwrap();
 
     let (mut opened, mut answers) = open_inline(dir.path()).unwrap();
-    let aside = opened.damaged.clone().expect("the damage is reported");
+    let aside = opened.damaged.expect("the damage is reported").kept;
     assert_eq!(aside, dir.path().join("state.db.damaged-1"));
     assert_eq!(fs::read(&aside).unwrap(), bytes);
     assert!(opened.records.is_empty());
@@ -178,7 +181,7 @@ fn a_log_without_its_database_is_kept_and_not_deleted() {
     }
     let log = fs::read(dir.path().join("state.db-wal")).unwrap();
     let (opened, _answers) = open_inline(dir.path()).unwrap();
-    assert_eq!(opened.damaged, Some(dir.path().join("state.db.damaged-1")));
+    assert_eq!(opened.damaged.unwrap().kept, dir.path().join("state.db.damaged-1"));
     assert_eq!(fs::read(dir.path().join("state.db.damaged-1-wal")).unwrap(), log);
 }
 
@@ -189,7 +192,7 @@ fn each_damaged_file_keeps_a_name_of_its_own_until_the_disk_is_in_doubt() {
         fs::write(dir.path().join("state.db"), format!("damage {n}")).unwrap();
         let (opened, _answers) = open_inline(dir.path()).unwrap();
         let aside = dir.path().join(format!("state.db.damaged-{n}"));
-        assert_eq!(opened.damaged.as_ref(), Some(&aside));
+        assert_eq!(opened.damaged.as_ref().map(|damaged| &damaged.kept), Some(&aside));
         assert_eq!(fs::read_to_string(aside).unwrap(), format!("damage {n}"));
         drop(opened);
         fs::remove_file(dir.path().join("state.db")).unwrap();
@@ -347,4 +350,37 @@ impl Drop for Mounted {
         let status = Command::new("umount").arg("-l").arg(&self.0).status();
         assert!(status.unwrap().success());
     }
+}
+
+/// A writer that keeps what it is given.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Whoever reads the answers logs them; said twice, one failure reads as two.
+#[tokio::test]
+async fn what_the_store_answers_with_it_does_not_log_as_well() {
+    let dir = with_two_records().await;
+    fs::write(dir.path().join("state.db"), "not a database!\n".repeat(1_000)).unwrap();
+    let lines = Lines::default();
+    let writer = lines.clone();
+    let subscriber = log::subscriber(EnvFilter::new("info"), false, move || writer.clone());
+    tracing::subscriber::with_default(subscriber, || {
+        let (mut opened, mut answers) = open_inline(dir.path()).unwrap();
+        let why = &opened.damaged.as_ref().expect("the damage is reported").why;
+        assert!(why.contains("not a database"), "{why}");
+        fs::remove_file(dir.path().join("state.db")).unwrap();
+        opened.store.submit(Seq(1), vec![state("pager", 3)]).unwrap();
+        assert!(matches!(answers.try_recv(), Ok(Observation::Refused { .. })));
+    });
+    assert_eq!(String::from_utf8(lines.0.lock().unwrap().clone()).unwrap(), "");
 }

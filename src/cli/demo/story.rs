@@ -117,6 +117,7 @@ impl Story {
             | Decision::Resolved(_)
             | Decision::Told(..)
             | Decision::SinkFails(..)
+            | Decision::SinkWaits(..)
             | Decision::SinkWorks(_)
             | Decision::Unmatched(_) => {}
         }

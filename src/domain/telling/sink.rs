@@ -44,7 +44,14 @@ pub(crate) enum News {
         /// How long until the next attempt.
         again: Duration,
     },
-    /// A message has arrived there, after that.
+    /// It asks to be left alone.
+    Waits {
+        /// With what words.
+        why: String,
+        /// How long until the next attempt.
+        again: Duration,
+    },
+    /// A message has arrived there, after either.
     Works,
 }
 
@@ -88,6 +95,8 @@ pub(crate) struct Sink {
     pub(super) has_answered: bool,
     /// With what words the log last said that nothing arrives.
     logged: Option<String>,
+    /// Whether the log has said that it asks to be left alone.
+    is_logged_to_wait: bool,
     /// The last attempt was confirmed.
     pub(super) has_delivered: bool,
     /// As what it was defined when it last confirmed a message. What it confirmed before its address or a secret changed
@@ -115,6 +124,7 @@ impl Sink {
             owing_since: None,
             has_answered: false,
             logged: None,
+            is_logged_to_wait: false,
             has_delivered: false,
             proven_as: None,
         }
@@ -131,7 +141,7 @@ impl Sink {
         }
         if is_another {
             self.failing = None;
-            self.logged = None;
+            self.forget_logged();
             for row in self.rows.values_mut() {
                 row.rejected = None;
                 if let Some(outgoing) = &mut row.outgoing {
@@ -174,24 +184,34 @@ impl Sink {
         !self.has_answered && self.waiting() > 0
     }
 
-    /// What the log is to say: that nothing arrives, once until the words change; and that messages arrive again, once one has.
-    /// Being asked to wait is an answer, and no news of either kind.
+    /// What the log is to say: that nothing arrives, once until the words change; that it asks to wait, once, since each such
+    /// answer may name another time; and that messages arrive again, once one has.
     pub(crate) fn news(&mut self, now: AwakeMs) -> Option<News> {
         if std::mem::take(&mut self.has_delivered) {
-            return self.logged.take().map(|_| News::Works);
+            return self.forget_logged().then_some(News::Works);
         }
-        let failing = self.failing.as_ref()?;
-        match failing.cause {
-            Cause::Pauses => return None,
-            Cause::Refuses | Cause::Unready | Cause::Silent => {}
-        }
-        if self.logged.as_ref() == Some(&failing.why) {
-            return None;
-        }
-        let why = failing.why.clone();
-        self.logged = Some(why.clone());
+        let Failing { cause, why, .. } = self.failing.as_ref()?;
+        let (cause, why) = (*cause, why.clone());
         let again = self.next_attempt(now).map_or(Duration::ZERO, |at| at.since(now));
-        Some(News::Fails { why, again })
+        match cause {
+            Cause::Pauses => {
+                let is_said = std::mem::replace(&mut self.is_logged_to_wait, true);
+                (!is_said).then_some(News::Waits { why, again })
+            }
+            Cause::Refuses | Cause::Unready | Cause::Silent => {
+                if self.logged.as_ref() == Some(&why) {
+                    return None;
+                }
+                self.logged = Some(why.clone());
+                Some(News::Fails { why, again })
+            }
+        }
+    }
+
+    /// Whether the log had said that it does not work.
+    fn forget_logged(&mut self) -> bool {
+        let waits = std::mem::take(&mut self.is_logged_to_wait);
+        self.logged.take().is_some() || waits
     }
 
     /// What others hear of it, and when; `None`: there is nothing to tell.
@@ -268,7 +288,7 @@ impl Sink {
                 Cause::Refuses | Cause::Unready => false,
             });
             if self.failing.is_none() {
-                self.logged = None;
+                self.forget_logged();
             }
         }
     }
