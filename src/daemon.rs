@@ -7,7 +7,7 @@
 
 use crate::{
     clock::Clock,
-    docker::port::{Engine, Pending},
+    docker::port::Engine,
     domain::{
         Domain, View,
         effect::Batch,
@@ -21,7 +21,7 @@ use crate::{
     notify::port::Sink,
     probe::{port::Prober, stats::Stats},
     store::port::Store,
-    tasks::Tasks,
+    tasks::{Pending, Tasks},
     turn::{Hands, Setup},
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};

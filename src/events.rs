@@ -116,8 +116,8 @@ async fn follow(
 mod tests {
     use super::*;
     use crate::{
-        docker::port::Pending,
         domain::{name::ContainerId, observation::EventAction},
+        tasks::Pending,
     };
     use std::collections::VecDeque;
 

@@ -370,8 +370,8 @@ async fn deliver(lane: &mpsc::Sender<Observation>, observation: Observation) {
 mod tests {
     use super::*;
     use crate::{
-        docker::port::Pending,
         domain::name::{ContainerId, StartedAt},
+        tasks::Pending,
     };
 
     /// Takes so long over what it finds.

@@ -17,14 +17,17 @@ use super::{
     address::EngineAddress,
     connection::{CallError, Connection, Dial, EngineVersion, Exchange, Flavour, UnixDial},
     failure,
-    port::{Engine, EventStream, Pending},
+    port::{Engine, EventStream},
     raw::{self, events::Heard, lines::Line},
 };
-use crate::domain::{
-    effect::Primitive,
-    moment::EngineMs,
-    name::ContainerId,
-    observation::{ActOutcome, EngineEvent, Inspection, Listing, LookFailure},
+use crate::{
+    domain::{
+        effect::Primitive,
+        moment::EngineMs,
+        name::ContainerId,
+        observation::{ActOutcome, EngineEvent, Inspection, Listing, LookFailure},
+    },
+    tasks::Pending,
 };
 use bollard::{
     BollardRequest, ClientVersion, Docker,

@@ -11,8 +11,8 @@
 //!
 //! Refuses bodies without a bound. Knows nothing of containers; deadlines are the caller's.
 
-use super::{port::Pending, raw};
-use crate::domain::moment::EngineMs;
+use super::raw;
+use crate::{domain::moment::EngineMs, tasks::Pending};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::{

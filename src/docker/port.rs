@@ -4,16 +4,15 @@
 //! ([`super::simulated`]), and that same model behind HTTP. One contract suite (`tests/contract`) holds them to the same
 //! behaviour. Implementations translate and decide nothing: no retries, no interpretation beyond the types.
 
-use crate::domain::{
-    effect::Primitive,
-    moment::EngineMs,
-    name::ContainerId,
-    observation::{ActOutcome, EngineEvent, Inspection, Listing, LookFailure},
+use crate::{
+    domain::{
+        effect::Primitive,
+        moment::EngineMs,
+        name::ContainerId,
+        observation::{ActOutcome, EngineEvent, Inspection, Listing, LookFailure},
+    },
+    tasks::Pending,
 };
-use std::{future::Future, pin::Pin};
-
-/// An answer that is still under way.
-pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A container engine.
 ///

@@ -4,13 +4,14 @@
 //! Behind this fence there is nothing else to look at, and an act on anything else is refused here, whatever is asked.
 
 use crate::{
-    docker::port::{Engine, EventStream, Pending},
+    docker::port::{Engine, EventStream},
     domain::{
         effect::Primitive,
         moment::EngineMs,
         name::ContainerId,
         observation::{ActOutcome, EngineEvent, Inspection, Listing, LookFailure},
     },
+    tasks::Pending,
 };
 use std::{collections::BTreeSet, sync::Arc};
 

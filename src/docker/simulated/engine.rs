@@ -11,13 +11,14 @@ use super::{
     truth::{Answer, RequestId, WorldTime},
 };
 use crate::{
-    docker::port::{Engine, EventStream, Pending},
+    docker::port::{Engine, EventStream},
     domain::{
         effect::Primitive,
         moment::EngineMs,
         name::ContainerId,
         observation::{ActOutcome, EngineEvent, Inspection, Listing, LookFailure},
     },
+    tasks::Pending,
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 

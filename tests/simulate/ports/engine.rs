@@ -6,7 +6,7 @@ use crate::{
 };
 use defib::{
     docker::{
-        port::{Engine, EventStream, Pending},
+        port::{Engine, EventStream},
         simulated::engine::SimulatedEngine,
     },
     domain::{
@@ -15,6 +15,7 @@ use defib::{
         name::ContainerId,
         observation::{ActOutcome, EngineEvent, Inspection, Listing, LookFailure},
     },
+    tasks::Pending,
 };
 use std::sync::Arc;
 
