@@ -6,18 +6,14 @@
 
 use crate::{
     clock::Clock,
-    docker::port::{Engine, EventStream},
+    docker::port::{Engine, EventStream, OPEN_EVENTS_WITHIN, with_net},
     domain::{
         moment::EngineMs,
         observation::{EngineEvent, LookFailure, Observation},
     },
-    turn::within,
 };
 use std::{sync::Arc, time::Duration};
 use tokio::sync::mpsc;
-
-/// Opening the event stream is one request.
-const OPEN_EVENTS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Between two attempts at opening the event stream; doubles while it can't be opened.
 const REOPEN_EVENTS_AFTER: Duration = Duration::from_secs(1);
@@ -77,7 +73,7 @@ async fn follow_once(
     events: &mpsc::Sender<Observation>,
     place: &mut Place,
 ) -> Result<bool, Ended> {
-    let (opened, failure) = match within(OPEN_EVENTS_WITHIN, engine.events(place.since)).await {
+    let (opened, failure) = match with_net(OPEN_EVENTS_WITHIN, engine.events(place.since)).await {
         Ok(stream) => {
             events.send(Observation::EventsOpened).await.map_err(|_| Ended)?;
             (true, follow(stream, events, place).await?)

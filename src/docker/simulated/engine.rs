@@ -11,7 +11,7 @@ use super::{
     truth::{Answer, RequestId, WorldTime},
 };
 use crate::{
-    docker::port::{Engine, EventStream},
+    docker::port::{Engine, EventStream, INSPECT_WITHIN, LIST_WITHIN, OPEN_EVENTS_WITHIN},
     domain::{
         effect::Primitive,
         moment::EngineMs,
@@ -22,10 +22,6 @@ use crate::{
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-/// The deadline of a list, and of opening the event stream.
-const LIST_DEADLINE: Duration = Duration::from_secs(10);
-/// The deadline of an inspect.
-const INSPECT_DEADLINE: Duration = Duration::from_secs(5);
 /// A reader that holds this many undelivered events has lost its stream, as with the engine itself.
 const UNDELIVERED: usize = 1024;
 
@@ -86,13 +82,13 @@ impl SimulatedEngine {
     }
 
     async fn inspect_container(&self, id: ContainerId) -> Result<Box<Inspection>, LookFailure> {
-        let give_up_at = self.world.now() + INSPECT_DEADLINE;
-        self.reach(INSPECT_DEADLINE).await?;
+        let give_up_at = self.world.now() + INSPECT_WITHIN;
+        self.reach(INSPECT_WITHIN).await?;
         let wanted = FaultKind::InspectHangs(id.clone());
         while let Some(until) = self.faults.until(self.world.now(), |kind| *kind == wanted) {
             self.world.sleep_until(until.min(give_up_at)).await;
             if self.world.now() >= give_up_at {
-                return Err(LookFailure::TimedOut(INSPECT_DEADLINE));
+                return Err(LookFailure::TimedOut(INSPECT_WITHIN));
             }
         }
         match self.world.with(|world, now| world.inspect(now, &id)) {
@@ -157,7 +153,7 @@ impl SimulatedEngine {
         &self,
         since: Option<EngineMs>,
     ) -> Result<Box<dyn EventStream>, LookFailure> {
-        self.reach(LIST_DEADLINE).await?;
+        self.reach(OPEN_EVENTS_WITHIN).await?;
         if self.faults.active(self.world.now(), &FaultKind::StreamCut) {
             return Err(LookFailure::Unreachable("the event stream was refused".to_owned()));
         }
@@ -170,7 +166,7 @@ impl SimulatedEngine {
 impl Engine for SimulatedEngine {
     fn list(&self) -> Pending<'_, Result<Listing, LookFailure>> {
         Box::pin(async move {
-            self.reach(LIST_DEADLINE).await?;
+            self.reach(LIST_WITHIN).await?;
             if self.faults.active(self.world.now(), &FaultKind::ListGarbled) {
                 return Err(LookFailure::Garbled("expected a list, found `<html>`".to_owned()));
             }
@@ -180,7 +176,7 @@ impl Engine for SimulatedEngine {
 
     fn list_unhealthy(&self) -> Pending<'_, Result<Vec<ContainerId>, LookFailure>> {
         Box::pin(async move {
-            self.reach(LIST_DEADLINE).await?;
+            self.reach(LIST_WITHIN).await?;
             if self.faults.active(self.world.now(), &FaultKind::ListGarbled) {
                 return Err(LookFailure::Garbled("expected a list, found `<html>`".to_owned()));
             }
