@@ -360,6 +360,10 @@ impl Events {
 }
 
 impl EventStream for Events {
+    fn opened_at(&self) -> Option<EngineMs> {
+        self.exchange.date()
+    }
+
     fn next(&mut self) -> Pending<'_, Result<EngineEvent, LookFailure>> {
         Box::pin(self.read())
     }

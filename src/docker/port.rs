@@ -52,6 +52,10 @@ pub trait Engine: Send + Sync + 'static {
 
 /// Events as they come.
 pub trait EventStream: Send {
+    /// When it was opened, by the engine's clock: by up to a second too early, and never too late. `None` where the engine does
+    /// not say. A stream opened again from then on has missed nothing.
+    fn opened_at(&self) -> Option<EngineMs>;
+
     /// The next event; an error ends the stream for good. May be dropped between events without losing one.
     fn next(&mut self) -> Pending<'_, Result<EngineEvent, LookFailure>>;
 }

@@ -81,6 +81,10 @@ struct OurEvents {
 }
 
 impl EventStream for OurEvents {
+    fn opened_at(&self) -> Option<EngineMs> {
+        self.stream.opened_at()
+    }
+
     fn next(&mut self) -> Pending<'_, Result<EngineEvent, LookFailure>> {
         Box::pin(async {
             loop {

@@ -157,9 +157,13 @@ impl SimulatedEngine {
         if self.faults.active(self.world.now(), &FaultKind::StreamCut) {
             return Err(LookFailure::Unreachable("the event stream was refused".to_owned()));
         }
-        let (cursor, opened_at) = self.world.with(|world, now| (world.open_events(since), now));
-        let undelivered = BTreeMap::new();
-        Ok(Box::new(SimulatedEvents { engine: self.clone(), cursor, opened_at, undelivered }))
+        Ok(Box::new(self.world.with(|world, now| SimulatedEvents {
+            engine: self.clone(),
+            cursor: world.open_events(since),
+            opened_at: now,
+            date: world.date(now),
+            undelivered: BTreeMap::new(),
+        })))
     }
 }
 
@@ -204,6 +208,8 @@ struct SimulatedEvents {
     engine: SimulatedEngine,
     cursor: EventCursor,
     opened_at: WorldTime,
+    /// The same by the engine's clock.
+    date: EngineMs,
     /// By when they arrive, then by the order in which they happened; what is twice here is delivered twice.
     undelivered: BTreeMap<(WorldTime, u64, bool), EngineEvent>,
 }
@@ -261,6 +267,10 @@ impl SimulatedEvents {
 }
 
 impl EventStream for SimulatedEvents {
+    fn opened_at(&self) -> Option<EngineMs> {
+        Some(self.date)
+    }
+
     fn next(&mut self) -> Pending<'_, Result<EngineEvent, LookFailure>> {
         Box::pin(self.next_event())
     }

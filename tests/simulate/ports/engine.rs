@@ -92,6 +92,10 @@ struct HeardEvents {
 }
 
 impl EventStream for HeardEvents {
+    fn opened_at(&self) -> Option<EngineMs> {
+        self.stream.opened_at()
+    }
+
     fn next(&mut self) -> Pending<'_, Result<EngineEvent, LookFailure>> {
         Box::pin(async move {
             let event = self.stream.next().await;
