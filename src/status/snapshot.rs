@@ -8,6 +8,7 @@ use crate::{
         telling::story::Stage,
     },
     notify::text::{Room, cut, fitting},
+    probe::{scheduler::BROKE_DOWN, stats::Stats},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -244,7 +245,7 @@ impl Snapshot {
             host: host.to_owned(),
             messages_reach_somebody: reached > 0,
             pages_reach_somebody: by_pages > 0,
-            problems: problems(view, beside),
+            problems: problems(view, probing, beside),
             notes: view.restarts_nothing.map(note).into_iter().collect(),
             restarts_nothing: view.restarts_nothing.is_some(),
             hold_file: beside
@@ -319,8 +320,11 @@ impl ReplicaStatus {
 }
 
 /// What is wrong with defib's own surroundings.
-fn problems(view: &View, beside: &Beside) -> Vec<String> {
+fn problems(view: &View, probing: &Stats, beside: &Beside) -> Vec<String> {
     let mut problems = Vec::new();
+    if probing.ended {
+        problems.push(BROKE_DOWN.to_owned());
+    }
     if let Some((_, why)) = &view.engine_problem {
         problems.push(format!("the container engine can't be asked: {why}"));
     } else if let Some((since, why)) = &view.events_problem {
