@@ -13,7 +13,8 @@ use crate::{
     clock::Clock,
     docker::port::Engine,
     domain::{
-        effect::{Batch, Effect, Look, SendOrder},
+        effect::{Batch, Effect, Look, Primitive, SendOrder},
+        moment::AwakeMs,
         name::{AttemptId, MessageId, ReplicaName, SinkName},
         observation::{ActOutcome, DeliveryOutcome, Observation},
     },
@@ -38,6 +39,9 @@ use tokio::sync::{mpsc, oneshot};
 
 /// Events that may wait: a deploy of some hundred containers makes a few thousand within seconds, and a turn takes 256.
 const EVENTS: usize = 4096;
+
+/// That an act's deadline has passed may come so much later.
+const REPORT_SLACK: Duration = Duration::from_millis(500);
 
 /// Looks, results: more than can be under way at a time.
 const ANSWERS: usize = 256;
@@ -72,9 +76,17 @@ pub(crate) struct Hands {
     looks: Lane,
     events: Lane,
     samples: SampleReceiver,
-    acting: BTreeMap<AttemptId, ReplicaName>,
+    acting: BTreeMap<AttemptId, Acting>,
     /// What left and is not answered: which attempt at which message, to whom.
     sending: BTreeSet<(SinkName, MessageId, u32)>,
+}
+
+/// What the engine is at on our behalf.
+pub(crate) struct Acting {
+    pub(crate) replica: ReplicaName,
+    pub(crate) primitive: Primitive,
+    /// By then its answer has come, or the waiting for it is reported as over.
+    pub(crate) until: AwakeMs,
 }
 
 struct Lane {
@@ -176,13 +188,8 @@ impl Hands {
         came
     }
 
-    /// Whether the engine is at something on our behalf.
-    pub(crate) fn is_acting(&self) -> bool {
-        !self.acting.is_empty()
-    }
-
-    /// What it is at.
-    pub(crate) fn acting(&self) -> impl Iterator<Item = &ReplicaName> {
+    /// What the engine is at on our behalf.
+    pub(crate) fn acting(&self) -> impl Iterator<Item = &Acting> {
         self.acting.values()
     }
 
@@ -239,7 +246,9 @@ impl Hands {
             }
             Effect::Act(order) => {
                 let attempt = order.attempt;
-                self.acting.insert(attempt, order.replica.clone());
+                let until = self.clock.now().awake + order.deadline + REPORT_SLACK;
+                let (replica, primitive) = (order.replica.clone(), order.primitive);
+                self.acting.insert(attempt, Acting { replica, primitive, until });
                 let (report, answer) = oneshot::channel();
                 self.tasks.spawn("act", action::act(Arc::clone(&self.engine), order, report));
                 let acted = move |outcome| Observation::Acted { attempt, outcome };
