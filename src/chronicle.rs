@@ -9,7 +9,6 @@ mod words;
 
 use crate::{
     daemon::Witness,
-    docker::port::Pending,
     domain::{
         acting::attempt::word,
         effect::Batch,
@@ -22,6 +21,7 @@ use crate::{
     journal::writer::Journal,
     operator::HOLD,
     status::problems::held_by,
+    tasks::Pending,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,8 +1,8 @@
 //! The only place that reads a clock.
 
 use crate::{
-    docker::port::Pending,
     domain::moment::{AwakeMs, BootId, BootMs, Moment, WallMs},
+    tasks::Pending,
 };
 use rustix::time::{ClockId, clock_gettime};
 use std::{sync::Arc, time::Duration};
@@ -72,8 +72,8 @@ fn read(clock: ClockId) -> i64 {
 pub(crate) mod paused {
     use super::Clock;
     use crate::{
-        docker::port::Pending,
         domain::moment::{AwakeMs, BootId, BootMs, Moment, WallMs, millis},
+        tasks::Pending,
     };
     use std::sync::Arc;
     use tokio::time::{Instant, sleep};

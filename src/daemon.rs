@@ -7,11 +7,11 @@
 
 use crate::{
     clock::Clock,
-    docker::port::{Engine, Pending},
+    docker::port::Engine,
     domain::{
         Domain, View,
         effect::Batch,
-        moment::{AwakeMs, Moment},
+        moment::{AwakeMs, Moment, Spoken},
         name::{Seq, SinkName},
         observation::Observation,
         policy::Policy,
@@ -21,8 +21,8 @@ use crate::{
     notify::port::Sink,
     probe::{port::Prober, stats::Stats},
     store::port::Store,
-    tasks::Tasks,
-    turn::{Hands, Setup},
+    tasks::{Pending, Tasks},
+    turn::{Acting, Hands, Setup},
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::{mpsc, oneshot};
@@ -39,8 +39,13 @@ const STALLED_AFTER: Duration = Duration::from_secs(2);
 /// The wall clock may drift by so much between two turns without having been set.
 const WALL_DRIFT: i64 = 2000;
 
-/// Acts and deliveries under way may take so long to end when the daemon is told to.
+/// Deliveries under way may take so long to end when the daemon is told to.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// Acts under way are waited for until their deadlines, and no longer than this: with what is written after that it stays below
+/// the 90 s after which systemd kills. What hangs takes its whole stop timeout, and a restart whose client goes away in between
+/// leaves the container stopped on some engines (moby 44365).
+const ACTS_GRACE: Duration = Duration::from_secs(60);
 
 /// The store may take so long to write what it was given.
 const FLUSH_WITHIN: Duration = Duration::from_secs(5);
@@ -160,14 +165,24 @@ pub async fn run(world: World) {
     daemon.hands.follow_events();
     loop {
         let mut came = Vec::new();
+        daemon.due = daemon.next_turn();
         let order = tokio::select! {
             biased;
             order = orders.recv() => Some(order.unwrap_or(Order::Stop)),
-            () = daemon.next_observations(&mut came) => None,
+            observation = daemon.next_observation() => {
+                came.push(observation);
+                None
+            }
         };
-        if let Some(Order::Show(_)) = &order {
-            // What is shown is of now: spans are counted to the moment of the last step.
-            came.push(Observation::Woke);
+        match &order {
+            // Whoever orders again and again holds up no answer of the store and no sample.
+            None | Some(Order::Reload { .. }) => daemon.take_what_came(&mut came),
+            Some(Order::Show(_)) => {
+                daemon.take_what_came(&mut came);
+                // What is shown is of now: spans are counted to the moment of the last step.
+                came.push(Observation::Woke);
+            }
+            Some(Order::Stop) => {}
         }
         daemon.turn(came, hold(), &mut *witness);
         match order {
@@ -198,16 +213,24 @@ struct Daemon {
 }
 
 impl Daemon {
-    /// Waits for the next observation, or for the next deadline, and takes what else has come by then.
-    async fn next_observations(&mut self, came: &mut Vec<Observation>) {
+    /// When the next turn is due at the latest.
+    fn next_turn(&self) -> AwakeMs {
         let now = self.clock.now().awake;
         let longest = now + LONGEST_SLEEP;
-        self.due = self.domain.next_deadline().map_or(longest, |at| at.min(longest)).max(now);
+        self.domain.next_deadline().map_or(longest, |at| at.min(longest)).max(now)
+    }
+
+    /// The next observation, or that the next turn is due. May be dropped without losing one.
+    async fn next_observation(&mut self) -> Observation {
         tokio::select! {
             biased;
-            observation = self.hands.next() => came.push(observation),
-            () = self.clock.sleep_until(self.due) => came.push(Observation::Woke),
+            observation = self.hands.next() => observation,
+            () = self.clock.sleep_until(self.due) => Observation::Woke,
         }
+    }
+
+    /// What else has come by now, as much as a turn takes.
+    fn take_what_came(&mut self, came: &mut Vec<Observation>) {
         while came.len() < MOST_AT_ONCE {
             let Some(observation) = self.hands.try_next() else {
                 break;
@@ -255,15 +278,26 @@ impl Daemon {
         observations
     }
 
+    /// Until when something is waited for that is still under way, by a daemon that was told to end at `told`.
+    fn waits_until(&self, told: AwakeMs) -> Option<AwakeMs> {
+        let acts = self.hands.acting().map(|act| ends_by(act, told));
+        let sends = self.hands.is_sending().then_some(told + GRACE);
+        let now = self.clock.now().awake;
+        acts.chain(sends).filter(|until| now < *until).max()
+    }
+
     /// No more is taken in; what is under way ends, or is named; the store writes what it was given. Sinks' answers are waited
     /// for too: a message without one is sent again at the next start, and few sinks know it by its key.
     async fn end(mut self, witness: &mut dyn Witness) {
-        let until = self.clock.now().awake + GRACE;
-        while self.hands.is_acting() || self.hands.is_sending() {
+        let told = self.clock.now().awake;
+        for act in self.hands.acting() {
+            tracing::info!(replica = %act.replica, "{}", waited_for(act, told));
+        }
+        while let Some(until) = self.waits_until(told) {
             let came = tokio::select! {
                 biased;
                 observation = self.hands.next_result() => observation,
-                () = self.clock.sleep_until(until) => break,
+                () = self.clock.sleep_until(until) => continue,
             };
             let now = self.clock.now();
             witness.observed(now, &came);
@@ -271,8 +305,8 @@ impl Daemon {
             witness.decided(now, &batch);
             self.hands.record_only(batch);
         }
-        for name in self.hands.acting() {
-            tracing::warn!(replica = %name, "still being acted on; at the next start it is looked at first");
+        for act in self.hands.acting() {
+            tracing::warn!(replica = %act.replica, "still being acted on; at the next start it is looked at first");
         }
         for (sink, message) in self.hands.sending() {
             tracing::warn!(
@@ -290,6 +324,17 @@ impl Daemon {
             );
         }
     }
+}
+
+/// Until when an act is waited for, by a daemon that was told to end at `told`.
+fn ends_by(act: &Acting, told: AwakeMs) -> AwakeMs {
+    act.until.min(told + ACTS_GRACE)
+}
+
+/// That it is.
+fn waited_for(act: &Acting, told: AwakeMs) -> String {
+    let at_most = Spoken::rounded(ends_by(act, told).since(told));
+    format!("waiting for the {} of {}, at most {at_most}", act.primitive, act.replica)
 }
 
 #[cfg(test)]

@@ -1,23 +1,21 @@
 //! One event stream, kept open for as long as the loop listens.
 //!
-//! A stream opened again begins with the events of the last moment that was seen, so that none is lost between two streams;
-//! what was told already is not told twice, or it would look like somebody's touch. A full lane ends the stream, which is
-//! said, and the list stands in: events are hints, and dropping them silently would make hints lies. Decides nothing.
+//! A stream opened again begins with the events of the last moment that was seen, or of when the first one was opened, by the
+//! engine's clock, so that none is lost between two streams; what was told already is not told twice, or it would look like
+//! somebody's touch. A full lane ends the stream, which is said, and the list stands in: events are hints, and dropping them
+//! silently would make hints lies. Decides nothing.
 
 use crate::{
     clock::Clock,
-    docker::port::{Engine, EventStream},
+    docker::port::{Engine, EventStream, OPEN_EVENTS_WITHIN, with_net},
     domain::{
         moment::EngineMs,
         observation::{EngineEvent, LookFailure, Observation},
     },
-    turn::within,
 };
-use std::{sync::Arc, time::Duration};
+use futures_util::FutureExt;
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio::sync::mpsc;
-
-/// Opening the event stream is one request.
-const OPEN_EVENTS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Between two attempts at opening the event stream; doubles while it can't be opened.
 const REOPEN_EVENTS_AFTER: Duration = Duration::from_secs(1);
@@ -36,16 +34,34 @@ pub(crate) async fn keep_open(
 ) {
     let mut place = Place::default();
     let mut wait = REOPEN_EVENTS_AFTER;
-    while let Ok(opened) = follow_once(&*engine, &lane, &mut place).await {
+    loop {
+        let begun = clock.now().awake;
+        // What breaks down is a stream that is lost. Were it not said, the stream would count as open for good, and nobody's
+        // touch would be seen.
+        let followed = AssertUnwindSafe(follow_once(&*engine, &lane, &mut place)).catch_unwind();
+        let (opened, failure) = match followed.await {
+            Ok(Ok(end)) => (end.opened, end.failure),
+            Ok(Err(Ended)) => return,
+            Err(_) => (false, LookFailure::Local("what followed the events broke down".to_owned())),
+        };
+        let from = match &failure {
+            // Nothing came for so long, and nothing is wrong with it: the next one is opened at once.
+            LookFailure::TimedOut(_) if opened => begun,
+            _ => clock.now().awake,
+        };
+        if lane.send(Observation::EventsLost(failure)).await.is_err() {
+            return;
+        }
         wait = if opened { REOPEN_EVENTS_AFTER } else { (wait * 2).min(REOPEN_EVENTS_AT_MOST) };
-        clock.sleep_until(clock.now().awake + wait).await;
+        clock.sleep_until(from + wait).await;
     }
 }
 
 /// The loop has ended.
 struct Ended;
 
-/// How far the stream was followed: its last moment, and the events of that moment.
+/// How far the stream was followed: its last moment, and the events of that moment. Before the first event that moment is when
+/// the first stream was opened.
 #[derive(Default)]
 struct Place {
     since: Option<EngineMs>,
@@ -53,6 +69,11 @@ struct Place {
 }
 
 impl Place {
+    /// A stream was opened at this time by the engine.
+    fn opened(&mut self, at: Option<EngineMs>) {
+        self.since = self.since.or(at);
+    }
+
     /// Whether this event was told already: a stream opened again begins with the last moment's events.
     fn knows(&self, event: &EngineEvent) -> bool {
         self.since == Some(event.at) && self.told.contains(event)
@@ -71,21 +92,26 @@ impl Place {
     }
 }
 
-/// Opens the stream and follows it to its end. Says whether it could be opened.
+/// How following a stream once ended.
+struct End {
+    opened: bool,
+    failure: LookFailure,
+}
+
+/// Opens the stream and follows it to its end.
 async fn follow_once(
     engine: &dyn Engine,
     events: &mpsc::Sender<Observation>,
     place: &mut Place,
-) -> Result<bool, Ended> {
-    let (opened, failure) = match within(OPEN_EVENTS_WITHIN, engine.events(place.since)).await {
+) -> Result<End, Ended> {
+    match with_net(OPEN_EVENTS_WITHIN, engine.events(place.since)).await {
         Ok(stream) => {
+            place.opened(stream.opened_at());
             events.send(Observation::EventsOpened).await.map_err(|_| Ended)?;
-            (true, follow(stream, events, place).await?)
+            Ok(End { opened: true, failure: follow(stream, events, place).await? })
         }
-        Err(failure) => (false, failure),
-    };
-    events.send(Observation::EventsLost(failure)).await.map_err(|_| Ended)?;
-    Ok(opened)
+        Err(failure) => Ok(End { opened: false, failure }),
+    }
 }
 
 async fn follow(
@@ -113,72 +139,4 @@ async fn follow(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        docker::port::Pending,
-        domain::{name::ContainerId, observation::EventAction},
-    };
-    use std::collections::VecDeque;
-
-    fn event(at: i64, action: EventAction) -> EngineEvent {
-        EngineEvent { container: ContainerId::new("c"), name: None, action, at: EngineMs(at) }
-    }
-
-    #[test]
-    fn what_a_reopened_stream_repeats_is_known_and_what_it_brings_is_not() {
-        let mut place = Place::default();
-        let (stopped, started) = (event(5, EventAction::Stopped), event(5, EventAction::Started));
-        for told in [&stopped, &started] {
-            assert!(!place.knows(told));
-            place.note(told);
-        }
-        // Opened again, from the last moment on.
-        assert!(place.knows(&stopped) && place.knows(&started));
-        let (another, later) = (event(5, EventAction::Restarted), event(6, EventAction::Stopped));
-        assert!(!place.knows(&another), "the same moment, another event");
-        place.note(&another);
-        assert!(!place.knows(&later));
-        place.note(&later);
-        assert_eq!(place.since, Some(EngineMs(6)));
-        let earlier = event(4, EventAction::Paused);
-        assert!(!place.knows(&earlier), "a clock that was set back hides nothing");
-        place.note(&earlier);
-        assert_eq!(place.since, Some(EngineMs(6)));
-    }
-
-    #[test]
-    fn the_events_of_one_moment_that_are_remembered_are_bounded() {
-        let mut place = Place::default();
-        for signal in 0..1000 {
-            place.note(&event(5, EventAction::Killed { signal: Some(signal) }));
-        }
-        assert_eq!(place.told.len(), MOST_AT_A_TIME);
-    }
-
-    /// A stream that brings these events and ends.
-    struct Brings(VecDeque<EngineEvent>);
-
-    impl EventStream for Brings {
-        fn next(&mut self) -> Pending<'_, Result<EngineEvent, LookFailure>> {
-            let event = self.0.pop_front();
-            Box::pin(async { event.ok_or(LookFailure::Unreachable("its end".to_owned())) })
-        }
-    }
-
-    #[tokio::test]
-    async fn the_event_that_met_a_full_lane_is_told_when_the_next_stream_brings_it_again() {
-        let (lane, mut told) = mpsc::channel(1);
-        let mut place = Place::default();
-        let (stopped, started) = (event(5, EventAction::Stopped), event(5, EventAction::Started));
-        let stream = || Box::new(Brings([stopped.clone(), started.clone()].into()));
-        let full = follow(stream(), &lane, &mut place).await.ok();
-        assert!(matches!(full, Some(LookFailure::Local(_))), "{full:?}");
-        assert_eq!(told.try_recv().ok(), Some(Observation::Event(stopped.clone())));
-
-        let ended = follow(stream(), &lane, &mut place).await.ok();
-        assert!(matches!(ended, Some(LookFailure::Unreachable(_))), "{ended:?}");
-        assert_eq!(told.try_recv().ok(), Some(Observation::Event(started.clone())));
-        assert!(told.try_recv().is_err(), "what was told is not told twice");
-    }
-}
+mod tests;

@@ -1,7 +1,10 @@
 //! The only spawner. Every task and thread has a name, and every task belongs to a runtime that `daemon` owns and ends with it.
 
-use std::{future::Future, io, thread};
+use std::{future::Future, io, pin::Pin, thread};
 use tokio::{runtime::Handle, task::JoinHandle};
+
+/// An answer that is still under way: what every port gives.
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Spawns onto one runtime. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -1,19 +1,22 @@
 //! The loop's hands: the lanes by which observations come in, and the carrying out of effects.
 //!
-//! Every effect that waits for something outside is a task with a deadline, and its answer comes back in a lane. Lanes, in
+//! Every effect that waits for something outside is a task with a deadline, and its answer comes back in a lane (`calls`).
+//! Lanes, in
 //! the order in which they are emptied: the store's answers and results of actions (never dropped: their number is bounded
 //! by what is under way), looks (as many as are asked), events (at a full lane the stream ends, and all is listed anew),
 //! samples (one slot a target, kept by the scheduler).
+
+mod calls;
 
 use crate::{
     action,
     clock::Clock,
     docker::port::Engine,
     domain::{
-        effect::{Batch, Effect, Look, SendOrder},
-        moment::Spoken,
-        name::{AttemptId, Instance, MessageId, ReplicaName, SinkName},
-        observation::{ActOutcome, DeliveryOutcome, LookFailure, Observation},
+        effect::{Batch, Effect, Look, Primitive, SendOrder},
+        moment::AwakeMs,
+        name::{AttemptId, MessageId, ReplicaName, SinkName},
+        observation::{ActOutcome, DeliveryOutcome, Observation},
     },
     events,
     evidence::port::EvidenceReader,
@@ -26,6 +29,7 @@ use crate::{
     store::port::Store,
     tasks::Tasks,
 };
+use futures_util::TryFutureExt;
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
@@ -33,20 +37,14 @@ use std::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-/// A list that takes longer tells nothing that is still true.
-const LIST_WITHIN: Duration = Duration::from_secs(10);
-
-/// The engine answers an inspect within milliseconds, or hangs on the container's lock.
-const INSPECT_WITHIN: Duration = Duration::from_secs(5);
-
 /// Events that may wait: a deploy of some hundred containers makes a few thousand within seconds, and a turn takes 256.
 const EVENTS: usize = 4096;
 
+/// That an act's deadline has passed may come so much later.
+const REPORT_SLACK: Duration = Duration::from_millis(500);
+
 /// Looks, results: more than can be under way at a time.
 const ANSWERS: usize = 256;
-
-/// A sink may take so much longer than its deadline before it is cut off.
-const SINK_SLACK: Duration = Duration::from_millis(500);
 
 /// What of the world the hands work with; [`crate::daemon::World`] says what each is.
 pub(crate) struct Setup {
@@ -78,9 +76,17 @@ pub(crate) struct Hands {
     looks: Lane,
     events: Lane,
     samples: SampleReceiver,
-    acting: BTreeMap<AttemptId, ReplicaName>,
+    acting: BTreeMap<AttemptId, Acting>,
     /// What left and is not answered: which attempt at which message, to whom.
     sending: BTreeSet<(SinkName, MessageId, u32)>,
+}
+
+/// What the engine is at on our behalf.
+pub(crate) struct Acting {
+    pub(crate) replica: ReplicaName,
+    pub(crate) primitive: Primitive,
+    /// By then its answer has come, or the waiting for it is reported as over.
+    pub(crate) until: AwakeMs,
 }
 
 struct Lane {
@@ -182,13 +188,8 @@ impl Hands {
         came
     }
 
-    /// Whether the engine is at something on our behalf.
-    pub(crate) fn is_acting(&self) -> bool {
-        !self.acting.is_empty()
-    }
-
-    /// What it is at.
-    pub(crate) fn acting(&self) -> impl Iterator<Item = &ReplicaName> {
+    /// What the engine is at on our behalf.
+    pub(crate) fn acting(&self) -> impl Iterator<Item = &Acting> {
         self.acting.values()
     }
 
@@ -237,52 +238,54 @@ impl Hands {
             Effect::Look(look) => self.look(look),
             Effect::Probe(order) => self.scheduler.order(order),
             Effect::GatherEvidence { attempt, instance, pid, deadline } => {
-                let (evidence, results) = (Arc::clone(&self.evidence), self.results.sender.clone());
-                self.tasks.spawn("evidence", async move {
-                    let findings = gather(&*evidence, instance, pid, deadline).await;
-                    deliver(&results, Observation::EvidenceGathered { attempt, findings }).await;
-                });
+                let reader = Arc::clone(&self.evidence);
+                let gathered = calls::gather(reader, attempt, instance, pid, deadline);
+                let if_lost = Observation::EvidenceGathered { attempt, findings: Vec::new() };
+                let answer = self.tasks.spawn("evidence", gathered);
+                self.answered(answer, if_lost, &self.results);
             }
             Effect::Act(order) => {
                 let attempt = order.attempt;
-                self.acting.insert(attempt, order.replica.clone());
+                let until = self.clock.now().awake + order.deadline + REPORT_SLACK;
+                let (replica, primitive) = (order.replica.clone(), order.primitive);
+                self.acting.insert(attempt, Acting { replica, primitive, until });
                 let (report, answer) = oneshot::channel();
-                let results = self.results.sender.clone();
                 self.tasks.spawn("act", action::act(Arc::clone(&self.engine), order, report));
-                self.tasks.spawn("act's report", async move {
-                    let outcome = answer.await.unwrap_or_else(|_| {
-                        ActOutcome::Unreachable("the call ended without an answer".to_owned())
-                    });
-                    deliver(&results, Observation::Acted { attempt, outcome }).await;
-                });
+                let acted = move |outcome| Observation::Acted { attempt, outcome };
+                let if_lost = "the call ended without an answer".to_owned();
+                let if_lost = acted(ActOutcome::Unreachable(if_lost));
+                self.answered(answer.map_ok(acted), if_lost, &self.results);
             }
             Effect::Send(order) => self.send(Arc::new(*order)),
         }
     }
 
     fn send(&mut self, order: Arc<SendOrder>) {
-        let (sink, message, attempt) = (order.sink.clone(), order.message.id, order.attempt);
-        self.sending.insert((sink.clone(), message, attempt));
+        self.sending.insert((order.sink.clone(), order.message.id, order.attempt));
         let to = self.sinks.get(&order.sink).cloned();
-        let results = self.results.sender.clone();
-        let sent = self.tasks.spawn("send", hand_over(to, order));
-        // A send that panics may have arrived: one that is never answered would be waited for at the end.
-        self.tasks.spawn("send's report", async move {
-            let outcome = sent.await.unwrap_or_else(|_| {
-                DeliveryOutcome::Unknown("the task that sent has ended".to_owned())
-            });
-            deliver(&results, Observation::Answered { sink, message, attempt, outcome }).await;
-        });
+        // A send that breaks down may have arrived: one that is never answered would be waited for at the end.
+        let lost = DeliveryOutcome::Unknown("the task that sent has ended".to_owned());
+        let if_lost = calls::answer_to(&order, lost);
+        let answer = self.tasks.spawn("send", calls::hand_over(to, order));
+        self.answered(answer, if_lost, &self.results);
     }
 
-    fn look(&mut self, look: Look) {
-        let looks = self.looks.sender.clone();
-        let asked = self.tasks.spawn("look", ask(Arc::clone(&self.engine), look.clone()));
-        // A look that panics is a look that failed: a question that is never answered would never be asked again.
-        self.tasks.spawn("look's report", async move {
-            let observation = asked.await.unwrap_or_else(|_| unanswered(look));
-            deliver(&looks, observation).await;
-        });
+    fn look(&self, look: Look) {
+        let if_lost = calls::unanswered(look.clone());
+        let answer = self.tasks.spawn("look", calls::ask(Arc::clone(&self.engine), look));
+        self.answered(answer, if_lost, &self.looks);
+    }
+
+    /// Hands the answer on by `lane` when it comes. Every call has one, also where its task breaks down: what was never
+    /// answered would never be asked again.
+    fn answered<E: Send + 'static>(
+        &self,
+        answer: impl Future<Output = Result<Observation, E>> + Send + 'static,
+        if_lost: Observation,
+        lane: &Lane,
+    ) {
+        let handed_on = calls::hand_on(answer, if_lost, lane.sender.clone());
+        self.tasks.spawn("answer", handed_on);
     }
 
     /// Keeps one event stream open for as long as the daemon runs.
@@ -298,105 +301,5 @@ impl Hands {
     }
 }
 
-/// One attempt at a delivery, within its deadline.
-async fn hand_over(sink: Option<Arc<dyn Sink>>, order: Arc<SendOrder>) -> DeliveryOutcome {
-    let Some(sink) = sink else {
-        return DeliveryOutcome::NotSent("no such sink".to_owned());
-    };
-    let within = order.deadline + SINK_SLACK;
-    tokio::time::timeout(within, sink.deliver(Arc::clone(&order))).await.unwrap_or_else(|_| {
-        DeliveryOutcome::Unknown(format!("no answer within {:?}", order.deadline))
-    })
-}
-
-/// What was found in time. The reader answers once: of a reading that takes longer, nothing is told.
-async fn gather(
-    evidence: &dyn EvidenceReader,
-    instance: Instance,
-    pid: Option<u32>,
-    deadline: Duration,
-) -> Vec<String> {
-    tokio::time::timeout(deadline, evidence.gather(instance, pid)).await.unwrap_or_else(|_| {
-        vec![format!("the evidence could not be read within {}", Spoken(deadline))]
-    })
-}
-
-/// One question, and its answer.
-async fn ask(engine: Arc<dyn Engine>, look: Look) -> Observation {
-    match look {
-        Look::List => match within(LIST_WITHIN, engine.list()).await {
-            Ok(listing) => Observation::Listed(listing),
-            Err(failure) => Observation::ListFailed { full: true, failure },
-        },
-        Look::ListUnhealthy => match within(LIST_WITHIN, engine.list_unhealthy()).await {
-            Ok(containers) => Observation::UnhealthyListed(containers),
-            Err(failure) => Observation::ListFailed { full: false, failure },
-        },
-        Look::Inspect { look, container } => {
-            let answer = within(INSPECT_WITHIN, engine.inspect(container.clone())).await;
-            Observation::Inspected { look, container, answer }
-        }
-    }
-}
-
-/// What a question comes to whose task ended without an answer.
-fn unanswered(look: Look) -> Observation {
-    let failure = LookFailure::Local("the task that asked has ended".to_owned());
-    match look {
-        Look::List => Observation::ListFailed { full: true, failure },
-        Look::ListUnhealthy => Observation::ListFailed { full: false, failure },
-        Look::Inspect { look, container } => {
-            Observation::Inspected { look, container, answer: Err(failure) }
-        }
-    }
-}
-
-/// The answer, or that it did not come in time.
-pub(crate) async fn within<T>(
-    deadline: Duration,
-    answer: impl Future<Output = Result<T, LookFailure>>,
-) -> Result<T, LookFailure> {
-    tokio::time::timeout(deadline, answer).await.unwrap_or(Err(LookFailure::TimedOut(deadline)))
-}
-
-/// Hands an answer to the loop. Where the loop has ended, nobody needs it.
-async fn deliver(lane: &mpsc::Sender<Observation>, observation: Observation) {
-    if lane.send(observation).await.is_err() {
-        tracing::debug!("an answer came after the end");
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        docker::port::Pending,
-        domain::name::{ContainerId, StartedAt},
-    };
-
-    /// Takes so long over what it finds.
-    struct Slow(Duration);
-
-    impl EvidenceReader for Slow {
-        fn gather(&self, _: Instance, _: Option<u32>) -> Pending<'_, Vec<String>> {
-            Box::pin(async {
-                tokio::time::sleep(self.0).await;
-                vec!["found".to_owned()]
-            })
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn evidence_that_takes_too_long_is_said_to_be_unread_and_nothing_more() {
-        let second = Duration::from_secs(1);
-        let gathered = async |takes| {
-            let instance = Instance {
-                container: ContainerId::new("c1"),
-                started_at: StartedAt::new("2026-11-29T10:00:00Z"),
-            };
-            gather(&Slow(takes), instance, Some(1), 3 * second).await
-        };
-        assert_eq!(gathered(2 * second).await, ["found"]);
-        assert_eq!(gathered(4 * second).await, ["the evidence could not be read within 3s"]);
-    }
-}
+mod tests;

@@ -319,7 +319,8 @@ fn seed(host: &HostName) -> u64 {
     crate::domain::hash::fnv1a(&[host.as_str().as_bytes()])
 }
 
-/// Ends what is left within a second.
+/// Ends what is left within a second. The daemon has waited for what it may not leave half done; what is cut off here are looks,
+/// probes, and acts that the engine has not answered in their time.
 fn end(workers: Runtime) {
     workers.shutdown_timeout(std::time::Duration::from_secs(1));
     tracing::info!("ended");

@@ -17,14 +17,17 @@ use super::{
     address::EngineAddress,
     connection::{CallError, Connection, Dial, EngineVersion, Exchange, Flavour, UnixDial},
     failure,
-    port::{Engine, EventStream, Pending},
+    port::{Engine, EventStream, INSPECT_WITHIN, LIST_WITHIN, OPEN_EVENTS_WITHIN, within},
     raw::{self, events::Heard, lines::Line},
 };
-use crate::domain::{
-    effect::Primitive,
-    moment::EngineMs,
-    name::ContainerId,
-    observation::{ActOutcome, EngineEvent, Inspection, Listing, LookFailure},
+use crate::{
+    domain::{
+        effect::Primitive,
+        moment::EngineMs,
+        name::ContainerId,
+        observation::{ActOutcome, EngineEvent, Inspection, Listing, LookFailure},
+    },
+    tasks::Pending,
 };
 use bollard::{
     BollardRequest, ClientVersion, Docker,
@@ -59,9 +62,9 @@ pub const ACTS_AT_ONCE: usize = 64;
 /// How long, and how much at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// For a list. 10,000 containers take the engine 0.75 s.
+    /// For a list.
     pub list: Duration,
-    /// For an inspection, which takes 0.3 ms unless the container's lock is held.
+    /// For an inspection.
     pub inspect: Duration,
     /// For asking the version, by itself and before an act.
     pub version: Duration,
@@ -79,10 +82,10 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            list: Duration::from_secs(10),
-            inspect: Duration::from_secs(5),
+            list: LIST_WITHIN,
+            inspect: INSPECT_WITHIN,
             version: Duration::from_secs(5),
-            open_events: Duration::from_secs(10),
+            open_events: OPEN_EVENTS_WITHIN,
             events_idle: Duration::from_secs(600),
             lists_at_once: 4,
             inspects_at_once: 28,
@@ -269,10 +272,6 @@ impl Engine for DockerEngine {
     }
 }
 
-async fn within<T>(deadline: Duration, work: impl Future<Output = T>) -> Result<T, LookFailure> {
-    timeout(deadline, work).await.map_err(|_| LookFailure::TimedOut(deadline))
-}
-
 /// An act on its way through bollard.
 type Act<'a> = Pin<Box<dyn Future<Output = Result<(), BollardError>> + Send + 'a>>;
 
@@ -361,6 +360,10 @@ impl Events {
 }
 
 impl EventStream for Events {
+    fn opened_at(&self) -> Option<EngineMs> {
+        self.exchange.date()
+    }
+
     fn next(&mut self) -> Pending<'_, Result<EngineEvent, LookFailure>> {
         Box::pin(self.read())
     }

@@ -11,8 +11,8 @@
 //!
 //! Refuses bodies without a bound. Knows nothing of containers; deadlines are the caller's.
 
-use super::{port::Pending, raw};
-use crate::domain::moment::EngineMs;
+use super::raw;
+use crate::{domain::moment::EngineMs, tasks::Pending};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::{
@@ -325,14 +325,16 @@ impl Exchange {
         .await
     }
 
+    /// The engine's clock, from its `Date` header: in whole seconds, rounded down.
+    pub(super) fn date(&self) -> Option<EngineMs> {
+        let value = self.head.headers.get(header::DATE)?;
+        raw::time::http_date(value.as_bytes())
+    }
+
     /// The whole answer, its body up to `limit`. An error status is an error.
     async fn answer(&mut self, limit: usize) -> Result<Answer, CallError> {
         self.refuse_errors().await?;
-        let date = self
-            .head
-            .headers
-            .get(header::DATE)
-            .and_then(|value| raw::time::http_date(value.as_bytes()));
+        let date = self.date();
         let body = self.read(limit).await?;
         Ok(Answer { date, body })
     }

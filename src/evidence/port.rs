@@ -1,7 +1,7 @@
 //! Evidence as a primitive: one question, an answer within its time, never an error. What could not be read is simply not
 //! in the answer.
 
-use crate::{docker::port::Pending, domain::name::Instance};
+use crate::{domain::name::Instance, tasks::Pending};
 
 /// Reads from outside why a container fails.
 pub trait EvidenceReader: Send + Sync + 'static {

@@ -15,9 +15,9 @@
 
 use super::port::EvidenceReader;
 use crate::{
-    docker::port::Pending,
     domain::name::{ContainerId, Instance},
     redact, tasks,
+    tasks::Pending,
 };
 use std::{
     fs,

@@ -9,12 +9,12 @@ use super::{
     segment::{self, Bounds, LINE_BYTES, Segments},
 };
 use crate::{
-    docker::port::Pending,
     domain::{
         moment::{AwakeMs, Moment},
         observation::Observation,
     },
     tasks,
+    tasks::Pending,
 };
 use std::{
     io,

@@ -1,8 +1,8 @@
 //! One attempt at one delivery.
 
 use crate::{
-    docker::port::Pending,
     domain::{effect::SendOrder, observation::DeliveryOutcome},
+    tasks::Pending,
 };
 use std::sync::Arc;
 

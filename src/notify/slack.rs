@@ -19,8 +19,8 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    docker::port::Pending,
     domain::{effect::SendOrder, observation::DeliveryOutcome},
+    tasks::Pending,
 };
 use jiff::tz::TimeZone;
 use reqwest::header::HeaderMap;

@@ -12,9 +12,9 @@ use super::{
     wording::word,
 };
 use crate::{
-    docker::port::Pending,
     domain::{effect::SendOrder, observation::DeliveryOutcome},
     tasks,
+    tasks::Pending,
 };
 use jiff::tz::TimeZone;
 use std::{

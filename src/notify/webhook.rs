@@ -19,12 +19,12 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    docker::port::Pending,
     domain::{
         effect::SendOrder,
         message::{IncidentKind, Message, MessageKind, Severity},
         observation::DeliveryOutcome,
     },
+    tasks::Pending,
 };
 use reqwest::header::HeaderMap;
 use serde::Serialize;

@@ -17,7 +17,6 @@ mod wire;
 
 use super::port::{Probed, Prober};
 use crate::{
-    docker::port::Pending,
     domain::{
         effect::Watch,
         moment::Spoken,
@@ -25,6 +24,7 @@ use crate::{
         policy::{HttpProbe, Place, ProbeSpec},
     },
     resolve::{Lane, Resolver},
+    tasks::Pending,
 };
 use http_body_util::BodyExt as _;
 use hyper::client::conn::http1;

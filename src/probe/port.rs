@@ -1,11 +1,11 @@
 //! One probe, run once.
 
 use crate::{
-    docker::port::Pending,
     domain::{
         effect::Watch,
         observation::{Phases, ProbeOutcome},
     },
+    tasks::Pending,
 };
 use std::sync::Arc;
 

@@ -38,6 +38,11 @@ pub const POOL: usize = 512;
 /// A host that slept for less has hurt no probe; readings of two clocks differ by a millisecond or so anyway.
 const NAP: Duration = Duration::from_millis(500);
 
+/// A schedule that broke down can't be gone on with: what was ordered went with it. No sample comes any more, which would look
+/// like nothing to report.
+pub const BROKE_DOWN: &str = "nothing is probed any more: the scheduler of the probes broke down, which is a fault of defib; restart \
+                              it, and please report what its log says";
+
 /// What the scheduler works with.
 pub struct Setup {
     /// Ticks follow its awake time.
@@ -65,7 +70,12 @@ pub fn start(setup: Setup) -> (SchedulerHandle, SampleReceiver) {
         timetable,
         running: BTreeMap::new(),
     };
-    tasks.spawn("probe scheduler", scheduler.run());
+    let running = tasks.spawn("probe scheduler", scheduler.run());
+    tasks.spawn("end of the probe scheduler", async move {
+        if running.await.is_err_and(|failure| failure.is_panic()) {
+            tracing::error!("{BROKE_DOWN}");
+        }
+    });
     let handle = SchedulerHandle { inner: Arc::new(CloseInbox(Arc::clone(&shared))) };
     (handle, SampleReceiver { inner: CloseInbox(shared) })
 }
@@ -93,7 +103,8 @@ impl SchedulerHandle {
 
     /// How the scheduler is doing, as of its last turn.
     pub fn stats(&self) -> Stats {
-        lock(&self.shared().gauges).read()
+        let ended = lock(&self.shared().outbox).closed;
+        Stats { ended, ..lock(&self.shared().gauges).read() }
     }
 
     fn shared(&self) -> &Shared {
@@ -353,3 +364,6 @@ fn slept_since_boot(moment: Moment) -> Duration {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,6 +28,8 @@ pub struct Stats {
     pub lag_p99: Duration,
     /// Ticks skipped since the start.
     pub skipped: u64,
+    /// Nothing is probed any more: the scheduler has ended.
+    pub ended: bool,
 }
 
 /// What is counted while running. Percentiles are taken when somebody asks: a turn of the scheduler must not sort.

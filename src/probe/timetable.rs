@@ -15,7 +15,7 @@ use super::{
 };
 use crate::domain::{
     effect::{ProbeOrder, Watch},
-    moment::AwakeMs,
+    moment::{AwakeMs, Spoken},
     observation::{Phases, ProbeOutcome, Sample, Target},
 };
 use std::{
@@ -183,7 +183,8 @@ impl Timetable {
     pub(super) fn resumed(&mut self, now: AwakeMs, slept: Duration, turn: &mut Turn) {
         let running: Vec<Target> = self.runs.values().map(|(target, _)| target.clone()).collect();
         for target in running {
-            let why = format!("the host or this process slept for {slept:?} while the probe ran");
+            let slept = Spoken(slept);
+            let why = format!("the host or this process slept for {slept} while the probe ran");
             self.stop(now, &target, ProbeOutcome::Local(why), turn);
         }
     }

@@ -2,15 +2,21 @@
 //! same as the status does.
 
 use super::snapshot::{Beside, RefusedReload};
-use crate::domain::{
-    RestartsNothing, View,
-    moment::{Spoken, WallMs},
+use crate::{
+    domain::{
+        RestartsNothing, View,
+        moment::{Spoken, WallMs},
+    },
+    probe::{scheduler::BROKE_DOWN, stats::Stats},
 };
 use std::{path::Path, time::Duration};
 
 /// What is wrong with defib's own surroundings.
-pub(super) fn problems(view: &View, beside: &Beside) -> Vec<String> {
+pub(super) fn problems(view: &View, probing: &Stats, beside: &Beside) -> Vec<String> {
     let mut problems = Vec::new();
+    if probing.ended {
+        problems.push(BROKE_DOWN.to_owned());
+    }
     if let Some((_, why)) = &view.engine_problem {
         problems.push(format!("the container engine can't be asked: {why}"));
     } else if let Some((since, why)) = &view.events_problem {

@@ -238,7 +238,7 @@ impl Snapshot {
             host: host.to_owned(),
             messages_reach_somebody: reached > 0,
             pages_reach_somebody: by_pages > 0,
-            problems: problems(view, beside),
+            problems: problems(view, probing, beside),
             notes: view.restarts_nothing.map(note).into_iter().collect(),
             restarts_nothing: view.restarts_nothing.is_some(),
             hold_file: beside

@@ -8,8 +8,8 @@ use super::{
     port::{Store, StoreBusy},
 };
 use crate::{
-    docker::port::Pending,
     domain::{moment::WallMs, name::Seq, observation::Observation, record::Record},
+    tasks::Pending,
 };
 use tokio::sync::mpsc;
 

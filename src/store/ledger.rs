@@ -11,14 +11,13 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    docker::port::Pending,
     domain::{
         moment::WallMs,
         name::Seq,
         observation::Observation,
         record::{Record, RecordKey, Shelf},
     },
-    tasks::Tasks,
+    tasks::{Pending, Tasks},
 };
 use std::{
     collections::{BTreeMap, VecDeque},

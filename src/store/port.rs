@@ -5,8 +5,8 @@
 //! [`Refused`](crate::domain::observation::Observation::Refused). Nothing here ever blocks the loop.
 
 use crate::{
-    docker::port::Pending,
     domain::{name::Seq, record::Record},
+    tasks::Pending,
 };
 
 /// The store cannot take another batch now: its queue is full. The batch is lost to it, as if refused.

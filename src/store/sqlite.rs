@@ -18,9 +18,9 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    docker::port::Pending,
     domain::{moment::WallMs, name::Seq, observation::Observation, record::Record},
     tasks,
+    tasks::Pending,
 };
 use rusqlite::Connection;
 use std::{

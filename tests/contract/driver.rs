@@ -1,9 +1,6 @@
 //! The person at the engine: what the suite needs done that defib itself never does.
 
-use defib::{
-    docker::port::{Engine, Pending},
-    domain::name::ContainerId,
-};
+use defib::{docker::port::Engine, domain::name::ContainerId, tasks::Pending};
 use std::{sync::Arc, time::Duration};
 
 /// Makes containers behave. Everything it makes is gone when it is dropped.

@@ -9,12 +9,9 @@ use crate::{
     suite::{self, for_every_behaviour},
 };
 use defib::{
-    docker::{
-        adapter::DockerEngine,
-        address::EngineAddress,
-        port::{Engine, Pending},
-    },
+    docker::{adapter::DockerEngine, address::EngineAddress, port::Engine},
     domain::name::ContainerId,
+    tasks::Pending,
 };
 use std::{
     fs,

@@ -10,7 +10,7 @@ use defib::{
     docker::{
         adapter::DockerEngine,
         address::EngineAddress,
-        port::{Engine, Pending},
+        port::Engine,
         simulated::{
             engine::SimulatedEngine,
             faults::Faults,
@@ -26,7 +26,7 @@ use defib::{
         name::ContainerId,
         observation::{Healthcheck, RestartPolicy},
     },
-    tasks::Tasks,
+    tasks::{Pending, Tasks},
 };
 use std::{
     sync::{

@@ -45,6 +45,7 @@ macro_rules! for_every_behaviour {
             the_engines_own_restart_shows_neither_kill_nor_restart,
             changes_of_health_are_heard_and_checks_are_not,
             events_since_a_time_are_told_again,
+            what_happens_between_two_streams_is_heard_by_the_second,
         }
     };
 }
@@ -361,6 +362,21 @@ pub(crate) async fn events_since_a_time_are_told_again(driver: &dyn Driver) {
     let heard = heard_until(events.as_mut(), &made, "unpause").await;
     // The start itself is stamped after StartedAt.
     assert_eq!(heard, ["start", "pause", "unpause"]);
+}
+
+pub(crate) async fn what_happens_between_two_streams_is_heard_by_the_second(driver: &dyn Driver) {
+    let made = up(driver).await;
+    let first = driver.engine().events(None).await.unwrap();
+    let opened_at = first.opened_at().unwrap();
+    let by_the_engine = inspected(driver, &made).await.engine_now;
+    assert!(
+        (0..5_000).contains(&(by_the_engine.0 - opened_at.0)),
+        "{opened_at:?} {by_the_engine:?}"
+    );
+    drop(first);
+    driver.order(&made.id, Order::Pause).await;
+    let mut second = driver.engine().events(Some(opened_at)).await.unwrap();
+    heard_until(second.as_mut(), &made, "pause").await;
 }
 
 // What the behaviours are written in

@@ -355,6 +355,18 @@ fn shown(rig: &Rig, beside: &Beside) -> (Snapshot, String) {
     (snapshot, text)
 }
 
+#[test]
+fn that_nothing_is_probed_any_more_is_a_problem() {
+    let rig = Rig::new(policy(Vec::new()));
+    let probing = Stats { ended: true, ..Stats::default() };
+    let snapshot = Snapshot::of(&Shown { view: rig.view(), probing }, "host");
+    assert!(!snapshot.is_well(), "{snapshot:?}");
+    let problem = "nothing is probed any more: the scheduler of the probes broke down, which is a fault of defib; restart it, and \
+                   please report what its log says";
+    assert!(snapshot.problems.iter().any(|said| said == problem), "{:?}", snapshot.problems);
+    assert!(page(&snapshot).contains("nothing is probed any more"));
+}
+
 /// The replica's line in `defib status`.
 fn line(rig: &Rig, name: &str) -> String {
     let (_, text) = shown(rig, &Beside::default());

@@ -2,7 +2,6 @@
 
 use defib::{
     clock::Clock,
-    docker::port::Pending,
     domain::{
         effect::SendOrder,
         message::{IncidentKind, Message, MessageKind, Severity},
@@ -10,6 +9,7 @@ use defib::{
         name::{HostName, IncidentId, MessageId, ServiceName, SinkName},
     },
     notify::{config::Surroundings, http::HttpClient, terminal::Terminal},
+    tasks::Pending,
 };
 use jiff::tz::TimeZone;
 use std::{sync::Arc, time::Duration};

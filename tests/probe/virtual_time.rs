@@ -3,7 +3,6 @@
 use crate::watches::{instance, watch};
 use defib::{
     clock::Clock,
-    docker::port::Pending,
     domain::{
         effect::{ProbeOrder, Watch},
         moment::{AwakeMs, BootId, BootMs, Moment, WallMs},
@@ -13,7 +12,7 @@ use defib::{
         port::{Probed, Prober},
         scheduler::{SampleReceiver, SchedulerHandle, Setup, start},
     },
-    tasks::Tasks,
+    tasks::{Pending, Tasks},
 };
 use std::{
     collections::BTreeMap,

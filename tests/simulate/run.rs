@@ -15,10 +15,10 @@ use crate::{
 use defib::{
     clock::Clock,
     daemon::{self, World},
-    docker::{port::Engine, port::Pending, simulated::engine::SimulatedEngine},
+    docker::{port::Engine, simulated::engine::SimulatedEngine},
     domain::name::Instance,
     evidence::port::EvidenceReader,
-    tasks::Tasks,
+    tasks::{Pending, Tasks},
 };
 use std::{
     sync::{Arc, atomic::Ordering},

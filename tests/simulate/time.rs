@@ -4,8 +4,8 @@
 use crate::account::Ms;
 use defib::{
     clock::Clock,
-    docker::port::Pending,
     domain::moment::{AwakeMs, BootId, BootMs, Moment, WallMs},
+    tasks::Pending,
 };
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},

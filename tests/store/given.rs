@@ -2,7 +2,6 @@
 
 use defib::{
     clock::Clock,
-    docker::port::Pending,
     domain::{
         moment::{AwakeMs, BootId, BootMs, Moment, Stamp, WallMs},
         name::{Seq, SinkName},
@@ -13,6 +12,7 @@ use defib::{
         problem::StoreProblem,
         sqlite::{ANSWERS, Opened, SqliteStore},
     },
+    tasks::Pending,
 };
 use std::{path::Path, sync::Arc, time::Duration};
 use tokio::sync::mpsc;

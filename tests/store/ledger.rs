@@ -3,7 +3,6 @@
 use crate::given::{history, removed, state};
 use defib::{
     clock::Clock,
-    docker::port::Pending,
     domain::{
         moment::{AwakeMs, BootId, BootMs, Moment, WallMs},
         name::Seq,
@@ -14,7 +13,7 @@ use defib::{
         ledger::{Disk, Ledger, Mood, Pace, Reopened},
         port::{Store, StoreBusy},
     },
-    tasks::Tasks,
+    tasks::{Pending, Tasks},
 };
 use proptest::prelude::*;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};

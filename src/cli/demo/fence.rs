@@ -4,13 +4,14 @@
 //! Behind this fence there is nothing else to look at, and an act on anything else is refused here, whatever is asked.
 
 use crate::{
-    docker::port::{Engine, EventStream, Pending},
+    docker::port::{Engine, EventStream},
     domain::{
         effect::Primitive,
         moment::EngineMs,
         name::ContainerId,
         observation::{ActOutcome, EngineEvent, Inspection, Listing, LookFailure},
     },
+    tasks::Pending,
 };
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -80,6 +81,10 @@ struct OurEvents {
 }
 
 impl EventStream for OurEvents {
+    fn opened_at(&self) -> Option<EngineMs> {
+        self.stream.opened_at()
+    }
+
     fn next(&mut self) -> Pending<'_, Result<EngineEvent, LookFailure>> {
         Box::pin(async {
             loop {

@@ -37,7 +37,8 @@ use tokio::{
 /// What the daemon is told, with two places to fill in.
 const CONFIG: &str = include_str!("demo.toml");
 
-/// The daemon gives what is under way 10 s and its store 5 s.
+/// The daemon gives deliveries 10 s and its store 5 s. A restart has ended within that, by the stop timeout of the demo's own
+/// containers, which are removed next anyway.
 const ENDS_WITHIN: Duration = Duration::from_secs(16);
 
 /// Why the daemon could not be started.

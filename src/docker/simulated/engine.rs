@@ -11,20 +11,17 @@ use super::{
     truth::{Answer, RequestId, WorldTime},
 };
 use crate::{
-    docker::port::{Engine, EventStream, Pending},
+    docker::port::{Engine, EventStream, INSPECT_WITHIN, LIST_WITHIN, OPEN_EVENTS_WITHIN},
     domain::{
         effect::Primitive,
         moment::EngineMs,
         name::ContainerId,
         observation::{ActOutcome, EngineEvent, Inspection, Listing, LookFailure},
     },
+    tasks::Pending,
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-/// The deadline of a list, and of opening the event stream.
-const LIST_DEADLINE: Duration = Duration::from_secs(10);
-/// The deadline of an inspect.
-const INSPECT_DEADLINE: Duration = Duration::from_secs(5);
 /// A reader that holds this many undelivered events has lost its stream, as with the engine itself.
 const UNDELIVERED: usize = 1024;
 
@@ -85,13 +82,13 @@ impl SimulatedEngine {
     }
 
     async fn inspect_container(&self, id: ContainerId) -> Result<Box<Inspection>, LookFailure> {
-        let give_up_at = self.world.now() + INSPECT_DEADLINE;
-        self.reach(INSPECT_DEADLINE).await?;
+        let give_up_at = self.world.now() + INSPECT_WITHIN;
+        self.reach(INSPECT_WITHIN).await?;
         let wanted = FaultKind::InspectHangs(id.clone());
         while let Some(until) = self.faults.until(self.world.now(), |kind| *kind == wanted) {
             self.world.sleep_until(until.min(give_up_at)).await;
             if self.world.now() >= give_up_at {
-                return Err(LookFailure::TimedOut(INSPECT_DEADLINE));
+                return Err(LookFailure::TimedOut(INSPECT_WITHIN));
             }
         }
         match self.world.with(|world, now| world.inspect(now, &id)) {
@@ -156,20 +153,24 @@ impl SimulatedEngine {
         &self,
         since: Option<EngineMs>,
     ) -> Result<Box<dyn EventStream>, LookFailure> {
-        self.reach(LIST_DEADLINE).await?;
+        self.reach(OPEN_EVENTS_WITHIN).await?;
         if self.faults.active(self.world.now(), &FaultKind::StreamCut) {
             return Err(LookFailure::Unreachable("the event stream was refused".to_owned()));
         }
-        let (cursor, opened_at) = self.world.with(|world, now| (world.open_events(since), now));
-        let undelivered = BTreeMap::new();
-        Ok(Box::new(SimulatedEvents { engine: self.clone(), cursor, opened_at, undelivered }))
+        Ok(Box::new(self.world.with(|world, now| SimulatedEvents {
+            engine: self.clone(),
+            cursor: world.open_events(since),
+            opened_at: now,
+            date: world.date(now),
+            undelivered: BTreeMap::new(),
+        })))
     }
 }
 
 impl Engine for SimulatedEngine {
     fn list(&self) -> Pending<'_, Result<Listing, LookFailure>> {
         Box::pin(async move {
-            self.reach(LIST_DEADLINE).await?;
+            self.reach(LIST_WITHIN).await?;
             if self.faults.active(self.world.now(), &FaultKind::ListGarbled) {
                 return Err(LookFailure::Garbled("expected a list, found `<html>`".to_owned()));
             }
@@ -179,7 +180,7 @@ impl Engine for SimulatedEngine {
 
     fn list_unhealthy(&self) -> Pending<'_, Result<Vec<ContainerId>, LookFailure>> {
         Box::pin(async move {
-            self.reach(LIST_DEADLINE).await?;
+            self.reach(LIST_WITHIN).await?;
             if self.faults.active(self.world.now(), &FaultKind::ListGarbled) {
                 return Err(LookFailure::Garbled("expected a list, found `<html>`".to_owned()));
             }
@@ -207,6 +208,8 @@ struct SimulatedEvents {
     engine: SimulatedEngine,
     cursor: EventCursor,
     opened_at: WorldTime,
+    /// The same by the engine's clock.
+    date: EngineMs,
     /// By when they arrive, then by the order in which they happened; what is twice here is delivered twice.
     undelivered: BTreeMap<(WorldTime, u64, bool), EngineEvent>,
 }
@@ -264,6 +267,10 @@ impl SimulatedEvents {
 }
 
 impl EventStream for SimulatedEvents {
+    fn opened_at(&self) -> Option<EngineMs> {
+        Some(self.date)
+    }
+
     fn next(&mut self) -> Pending<'_, Result<EngineEvent, LookFailure>> {
         Box::pin(self.next_event())
     }

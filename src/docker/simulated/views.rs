@@ -61,9 +61,13 @@ impl World {
     /// One container; `None` where there is none.
     pub fn inspect(&mut self, now: WorldTime, id: &ContainerId) -> Option<Inspection> {
         self.advance(now);
-        // The Date header has whole seconds.
-        let engine_now = EngineMs(self.engine_now(now).0.div_euclid(1000) * 1000);
+        let engine_now = self.date(now);
         self.get(id).map(|container| inspection(container, engine_now))
+    }
+
+    /// The engine's clock as its `Date` header has it, in whole seconds.
+    pub fn date(&self, now: WorldTime) -> EngineMs {
+        EngineMs(self.engine_now(now).0.div_euclid(1000) * 1000)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
 };
 use defib::{
     docker::{
-        port::{Engine, EventStream, Pending},
+        port::{Engine, EventStream},
         simulated::engine::SimulatedEngine,
     },
     domain::{
@@ -15,6 +15,7 @@ use defib::{
         name::ContainerId,
         observation::{ActOutcome, EngineEvent, Inspection, Listing, LookFailure},
     },
+    tasks::Pending,
 };
 use std::sync::Arc;
 
@@ -91,6 +92,10 @@ struct HeardEvents {
 }
 
 impl EventStream for HeardEvents {
+    fn opened_at(&self) -> Option<EngineMs> {
+        self.stream.opened_at()
+    }
+
     fn next(&mut self) -> Pending<'_, Result<EngineEvent, LookFailure>> {
         Box::pin(async move {
             let event = self.stream.next().await;

@@ -7,12 +7,13 @@ use crate::{
     scenario::ProberMood,
 };
 use defib::{
-    docker::{port::Pending, simulated::live::LiveWorld},
+    docker::simulated::live::LiveWorld,
     domain::{
         effect::Watch,
         observation::{Phase, Phases, ProbeOutcome},
     },
     probe::port::{Probed, Prober},
+    tasks::Pending,
 };
 use std::{
     sync::{Arc, Mutex, PoisonError},

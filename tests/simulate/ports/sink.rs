@@ -2,9 +2,9 @@
 
 use crate::{account::Fact, recorder::Recorder, scenario::SinkMood};
 use defib::{
-    docker::port::Pending,
     domain::{effect::SendOrder, observation::DeliveryOutcome},
     notify::port::Sink,
+    tasks::Pending,
 };
 use std::{
     sync::{Arc, Mutex, PoisonError},

@@ -3,7 +3,6 @@
 use crate::{account::Fact, recorder::Recorder, scenario::CrashPoint};
 use defib::{
     daemon::Witness,
-    docker::port::Pending,
     domain::{
         effect::{Batch, Effect},
         moment::Moment,
@@ -15,6 +14,7 @@ use defib::{
         ledger::Ledger,
         port::{Store, StoreBusy},
     },
+    tasks::Pending,
 };
 use std::sync::Arc;
 

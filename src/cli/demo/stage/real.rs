@@ -17,6 +17,7 @@ use crate::{
         adapter::DockerEngine,
         address::EngineAddress,
         connection::{ApiVersion, EngineVersion},
+        port::within,
     },
     domain::name::ContainerId,
 };
@@ -121,7 +122,7 @@ impl Real {
         let body = bollard::body_full(image.tar.into());
         let steps = self.docker.create_image(Some(options), Some(body), None);
         let imported = steps.try_for_each(|_| async { Ok(()) });
-        within(IMPORT_WITHIN, "import the image", imported).await?;
+        call(IMPORT_WITHIN, "import the image", imported).await?;
         Ok(image.start)
     }
 
@@ -137,7 +138,7 @@ impl Real {
         let body = self.container(run, role, start);
         let doing = format!("create the container `{name}`");
         let created =
-            within(CALL_WITHIN, &doing, self.docker.create_container(Some(options), body)).await?;
+            call(CALL_WITHIN, &doing, self.docker.create_container(Some(options), body)).await?;
         if let Some(made) = self.containers.last_mut() {
             made.id = Some(ContainerId::new(created.id));
         }
@@ -215,7 +216,7 @@ impl Real {
     /// The container whose answer was lost, if it was made and is ours.
     async fn find(&self, made: &Made) -> Result<Option<String>, StageProblem> {
         let asked = self.docker.inspect_container(&made.name, None::<InspectContainerOptions>);
-        let found = within(CALL_WITHIN, "look for a container", async {
+        let found = call(CALL_WITHIN, "look for a container", async {
             match asked.await {
                 Err(error) if status(&error) == Some(404) => Ok(None),
                 other => other.map(Some),
@@ -254,7 +255,7 @@ where
     let mut tries = 0;
     loop {
         tries += 1;
-        let gone = within(CALL_WITHIN, "remove it", async {
+        let gone = call(CALL_WITHIN, "remove it", async {
             match remove().await {
                 Ok(_) => Ok(true),
                 Err(error) if status(&error) == Some(404) => Ok(false),
@@ -290,18 +291,15 @@ fn status(error: &BollardError) -> Option<u16> {
     }
 }
 
-async fn within<T>(
+async fn call<T>(
     deadline: Duration,
     doing: &str,
     work: impl Future<Output = Result<T, BollardError>>,
 ) -> Result<T, StageProblem> {
-    match tokio::time::timeout(deadline, work).await {
-        Ok(done) => done.map_err(|error| problem(doing, &error)),
-        Err(_) => Err(StageProblem {
-            doing: doing.to_owned(),
-            cause: format!("no answer within {} s", deadline.as_secs()),
-        }),
-    }
+    within(deadline, work)
+        .await
+        .map_err(|late| StageProblem { doing: doing.to_owned(), cause: late.to_string() })?
+        .map_err(|error| problem(doing, &error))
 }
 
 fn problem(doing: &str, error: &BollardError) -> StageProblem {

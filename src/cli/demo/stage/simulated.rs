@@ -11,7 +11,6 @@ use crate::{
     docker::{
         adapter::DockerEngine,
         address::EngineAddress,
-        port::Pending,
         simulated::{
             live::LiveWorld,
             script::{Behaviour, ContainerScript, Stopping},
@@ -25,7 +24,7 @@ use crate::{
         observation::Healthcheck,
     },
     evidence::port::EvidenceReader,
-    tasks::Tasks,
+    tasks::{Pending, Tasks},
 };
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 

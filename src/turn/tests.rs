@@ -1,0 +1,183 @@
+//! Hands in a world where whatever is called breaks down or never answers: each call has an answer all the same.
+
+use super::*;
+use crate::{
+    clock::paused::PausedClock,
+    docker::port::EventStream,
+    domain::{
+        effect::{ActOrder, Primitive, Watch},
+        message::{IncidentKind, Message, MessageKind, Severity},
+        moment::{EngineMs, WallMs},
+        name::{ContainerId, HostName, IncidentId, Instance, StartedAt},
+        observation::{Inspection, Listing, LookFailure},
+    },
+    probe::port::Probed,
+    store::ledger::{Disk, Pace},
+    tasks::Pending,
+};
+use std::{future::pending, time::Duration};
+use tokio::runtime::Handle;
+
+/// Breaks down at whatever it is asked.
+struct Broken;
+
+impl Engine for Broken {
+    fn list(&self) -> Pending<'_, Result<Listing, LookFailure>> {
+        panic!("broken")
+    }
+
+    fn list_unhealthy(&self) -> Pending<'_, Result<Vec<ContainerId>, LookFailure>> {
+        panic!("broken")
+    }
+
+    fn inspect(&self, _: ContainerId) -> Pending<'_, Result<Box<Inspection>, LookFailure>> {
+        panic!("broken")
+    }
+
+    fn act(&self, _: ContainerId, _: Primitive) -> Pending<'_, ActOutcome> {
+        Box::pin(async { panic!("broken") })
+    }
+
+    fn events(
+        &self,
+        _: Option<EngineMs>,
+    ) -> Pending<'_, Result<Box<dyn EventStream>, LookFailure>> {
+        panic!("broken")
+    }
+}
+
+impl Prober for Broken {
+    fn probe(&self, _: Arc<Watch>) -> Pending<'_, Probed> {
+        panic!("broken")
+    }
+}
+
+impl EvidenceReader for Broken {
+    fn gather(&self, _: Instance, _: Option<u32>) -> Pending<'_, Vec<String>> {
+        panic!("broken")
+    }
+}
+
+impl Sink for Broken {
+    fn deliver(&self, _: Arc<SendOrder>) -> Pending<'_, DeliveryOutcome> {
+        panic!("broken")
+    }
+}
+
+/// A sink that never answers.
+struct Mute;
+
+impl Sink for Mute {
+    fn deliver(&self, _: Arc<SendOrder>) -> Pending<'_, DeliveryOutcome> {
+        Box::pin(pending())
+    }
+}
+
+fn hands(sink: Arc<dyn Sink>) -> Hands {
+    let clock: Arc<dyn Clock> = Arc::new(PausedClock::at(0));
+    let tasks = Tasks::on(Handle::current());
+    let (answers, stored) = mpsc::channel(8);
+    let opened = Disk::new(Pace::default()).open(Arc::clone(&clock), &tasks, answers).unwrap();
+    Hands::new(Setup {
+        clock,
+        tasks,
+        engine: Arc::new(Broken),
+        prober: Arc::new(Broken),
+        pool: 1,
+        evidence: Arc::new(Broken),
+        sinks: BTreeMap::from([(SinkName::new("ops"), sink)]),
+        store: Box::new(opened.ledger),
+        stored,
+        seed: 7,
+    })
+}
+
+/// What one effect comes to.
+async fn comes_to(hands: &mut Hands, effect: Effect) -> Observation {
+    hands.carry_out(Batch { effects: vec![effect], ..Batch::default() });
+    hands.next().await
+}
+
+fn message() -> Message {
+    Message {
+        id: MessageId(7),
+        incident: IncidentId(3),
+        key: "f/h/web/unhealthy".to_owned(),
+        kind: MessageKind::Raised,
+        severity: Severity::Page,
+        incident_kind: IncidentKind::Unhealthy,
+        fleet: "f".to_owned(),
+        host: HostName::new("h"),
+        service: None,
+        headline: "web is unhealthy".to_owned(),
+        since: WallMs(0),
+        until: None,
+        decided: WallMs(0),
+        members: Vec::new(),
+        done: Vec::new(),
+        findings: Vec::new(),
+        next_steps: Vec::new(),
+        runbook: None,
+        note: None,
+    }
+}
+
+fn send() -> Effect {
+    Effect::Send(Box::new(SendOrder {
+        sink: SinkName::new("ops"),
+        message: message(),
+        attempt: 1,
+        deadline: Duration::from_secs(90),
+        durable: true,
+        late: Duration::ZERO,
+    }))
+}
+
+fn outcome(came: Observation) -> DeliveryOutcome {
+    match came {
+        Observation::Answered { outcome, .. } => outcome,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_call_that_breaks_down_is_answered() {
+    let mut hands = hands(Arc::new(Broken));
+    let asked = Effect::Look(Look::List);
+    let failure = LookFailure::Local("the task that asked has ended".to_owned());
+    let failed = Observation::ListFailed { full: true, failure };
+    assert_eq!(comes_to(&mut hands, asked).await, failed);
+
+    let attempt = AttemptId(5);
+    let instance = Instance {
+        container: ContainerId::new("c1"),
+        started_at: StartedAt::new("2026-11-29T10:00:00Z"),
+    };
+    let deadline = Duration::from_secs(3);
+    let read = Effect::GatherEvidence { attempt, instance, pid: None, deadline };
+    let nothing = Observation::EvidenceGathered { attempt, findings: Vec::new() };
+    assert_eq!(comes_to(&mut hands, read).await, nothing);
+
+    let restarted = Effect::Act(ActOrder {
+        attempt,
+        replica: ReplicaName::new("web"),
+        container: ContainerId::new("c1"),
+        primitive: Primitive::Kill,
+        deadline,
+    });
+    let why = "the call ended without an answer".to_owned();
+    let unreachable = Observation::Acted { attempt, outcome: ActOutcome::Unreachable(why) };
+    assert_eq!(comes_to(&mut hands, restarted).await, unreachable);
+    assert_eq!(hands.acting().count(), 0);
+
+    let lost = DeliveryOutcome::Unknown("the task that sent has ended".to_owned());
+    assert_eq!(outcome(comes_to(&mut hands, send()).await), lost);
+    assert!(!hands.is_sending());
+}
+
+#[tokio::test(start_paused = true)]
+async fn how_long_a_sink_was_waited_for_is_said_as_people_say_it() {
+    let mut hands = hands(Arc::new(Mute));
+    let said = DeliveryOutcome::Unknown("no answer within 1m 30s".to_owned());
+    assert_eq!(outcome(comes_to(&mut hands, send()).await), said);
+}
