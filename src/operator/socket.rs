@@ -39,6 +39,9 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// Opening takes no time; a disk that hangs must not keep the daemon from starting.
 const OPEN_WITHIN: Duration = Duration::from_secs(5);
 
+/// After a connection could not be accepted. A want of files or of memory does not pass within milliseconds, and people wait.
+const ACCEPT_AGAIN: Duration = Duration::from_secs(1);
+
 /// Why the socket could not be opened. The daemon goes on without it.
 #[derive(Debug)]
 pub enum SocketProblem {
@@ -237,6 +240,8 @@ async fn accept(
     tasks: Tasks,
 ) {
     let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    // Why nothing could be accepted, as said in the log.
+    let mut said: Option<String> = None;
     // Ends with the daemon, which never closes the semaphore.
     while let Ok(slot) = Arc::clone(&slots).acquire_owned().await {
         let accepted = loop {
@@ -248,6 +253,7 @@ async fn accept(
         };
         match accepted {
             Ok((stream, _)) => {
+                said = None;
                 let asked = Arc::clone(&asked);
                 tasks.spawn("control connection", async move {
                     match tokio::time::timeout(WITHIN, answer(stream, &asked)).await {
@@ -261,8 +267,15 @@ async fn accept(
                 });
             }
             Err(error) => {
-                tracing::warn!("the control socket could not accept: {error}; trying again");
-                tokio::time::sleep(Duration::from_secs(1)).await;
+                let problem = error.to_string();
+                if said.as_ref() != Some(&problem) {
+                    tracing::warn!(
+                        "the control socket could not accept: {problem}; trying again every {} s",
+                        ACCEPT_AGAIN.as_secs()
+                    );
+                    said = Some(problem);
+                }
+                tokio::time::sleep(ACCEPT_AGAIN).await;
             }
         }
     }
@@ -435,6 +448,42 @@ mod tests {
         };
         asks.write_all(b"\"status\"\n").await.unwrap();
         assert!(matches!(taken.recv().await, Some(Order::Show(_))));
+    }
+
+    #[derive(Clone, Default)]
+    struct Log(Arc<std::sync::Mutex<Vec<u8>>>);
+
+    impl io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_can_not_be_accepted_is_told_of_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
+        bind(&socket, &SocketAddrUnix::new(dir.path().join(SOCKET)).unwrap()).unwrap();
+        // It does not listen: each accept fails at once, as it does where the process has no files left.
+        let listener = UnixListener::from_std(socket.into()).unwrap();
+        let (_anew, listeners) = mpsc::channel(1);
+        let (asked, _taken) = asked();
+        let tasks = Tasks::on(Handle::current());
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
+        let logging = tracing::subscriber::set_default(subscriber);
+        let accepts = accept(listener, listeners, Arc::new(asked), tasks);
+        assert!(tokio::time::timeout(60 * ACCEPT_AGAIN, accepts).await.is_err());
+        drop(logging);
+        let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(log.matches("could not accept").count(), 1, "{log}");
     }
 
     #[tokio::test]
