@@ -33,4 +33,5 @@ pub mod resolve;
 pub mod status;
 pub mod store;
 pub mod tasks;
+mod threads;
 mod turn;

@@ -1,17 +1,15 @@
 //! Turning names into addresses, within bounds.
 //!
 //! `getaddrinfo` blocks, obeys its own timeouts (tens of seconds) and cannot be cancelled. So each lookup runs on a thread
-//! of its own, and what is bounded is how many of those may exist: probes and sinks each have a lane, so that thirty
-//! targets behind a dead resolver never keep a page from leaving. A caller waits only as long as it says; its lookup goes on
-//! without it, and keeps its place in the lane until the system lets go of it. One name holds at most one thread of a lane:
-//! whoever asks for it meanwhile waits for the same answer. Threads and not the runtime's blocking pool, because a runtime
-//! waits for that pool when it stops, and a stuck resolver would hold up our own end.
+//! of its own (`threads`), and what is bounded is how many of those may exist: probes and sinks each have a lane, so that
+//! thirty targets behind a dead resolver never keep a page from leaving. A caller waits only as long as it says; its lookup
+//! goes on without it, and keeps its place in the lane until the system lets go of it.
 //!
 //! The last good addresses of each name that a sink asked for are kept, so that a page can leave while DNS is down (P4). Probes
 //! do not use them: for a probe, a name that no longer resolves is something to report. Their names are not kept either,
 //! because hundreds of them would push out the sinks'. Nothing is cached otherwise, nothing is retried.
 
-use crate::tasks;
+use crate::threads::{Threads, Unanswered};
 use std::{
     collections::BTreeMap,
     fmt, io,
@@ -19,7 +17,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// Threads for probes at a time. More names than this that hang at once wait for each other, and say so as `dns`.
 const PROBE_THREADS: usize = 16;
@@ -104,7 +101,6 @@ impl std::error::Error for ResolveFailure {
 
 type Answer = Result<Vec<IpAddr>, ResolveFailure>;
 type Lookup = dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync;
-type UnderWay = Mutex<BTreeMap<Arc<str>, watch::Receiver<Option<Answer>>>>;
 
 /// Resolves names. Shared by all who need it.
 pub struct Resolver {
@@ -114,10 +110,9 @@ pub struct Resolver {
     kept: Arc<Mutex<Kept>>,
 }
 
-/// One lane: how many threads it may still start, which names are being looked up now, and where good answers are kept.
+/// One lane: its threads, one a name, and where good answers are kept.
 struct LaneState {
-    places: Arc<Semaphore>,
-    under_way: Arc<UnderWay>,
+    threads: Threads<Arc<str>, Answer>,
     keeps: Option<Arc<Mutex<Kept>>>,
 }
 
@@ -176,70 +171,44 @@ impl Resolver {
     }
 
     async fn ask(&self, lane: &LaneState, name: &Arc<str>, began: &mut bool) -> Answer {
-        let joined = lock(&lane.under_way).get(name).cloned();
-        if let Some(answer) = joined {
-            *began = true;
-            return wait(answer, name).await;
-        }
-        let Ok(place) = Arc::clone(&lane.places).acquire_owned().await else {
-            return Err(ResolveFailure::Busy { name: Arc::clone(name), after: Duration::ZERO });
-        };
-        *began = true;
-        let answer = {
-            let mut under_way = lock(&lane.under_way);
-            // Somebody may have begun with the same name while this one waited for a place.
-            if let Some(answer) = under_way.get(name) {
-                answer.clone()
-            } else {
-                let (tell, answer) = watch::channel(None);
-                under_way.insert(Arc::clone(name), answer.clone());
-                if let Err(source) = self.begin(lane, Arc::clone(name), place, tell) {
-                    under_way.remove(name);
-                    let source = Arc::new(source);
-                    return Err(ResolveFailure::NoThread { name: Arc::clone(name), source });
-                }
-                answer
-            }
-        };
-        wait(answer, name).await
-    }
-
-    fn begin(
-        &self,
-        lane: &LaneState,
-        name: Arc<str>,
-        place: OwnedSemaphorePermit,
-        tell: watch::Sender<Option<Answer>>,
-    ) -> io::Result<()> {
         let (lookup, keeps) = (Arc::clone(&self.lookup), lane.keeps.clone());
-        let entry = Entry { lane: Arc::clone(&lane.under_way), name: Arc::clone(&name), place };
-        tasks::thread("resolve", move || {
-            let answer = match lookup(&name) {
-                Ok(mut found) if !found.is_empty() => {
-                    // getaddrinfo answers once for each socket type.
-                    found.dedup();
-                    found.truncate(KEPT_ADDRESSES);
-                    if let Some(kept) = keeps {
-                        lock(&kept).keep(Arc::clone(&name), found.clone());
-                    }
-                    Ok(found)
-                }
-                Ok(_) => Err(ResolveFailure::NoAddress { name }),
-                Err(source) => Err(ResolveFailure::Failed { name, source: Arc::new(source) }),
-            };
-            // Out of the map before the answer is told: whoever asks after the answer gets a lookup of its own.
-            drop(entry);
-            tell.send_replace(Some(answer));
-        })
-        .map(drop)
+        let asked = Arc::clone(name);
+        let joined = lane.threads.join(name, move || look_up(&*lookup, asked, keeps)).await;
+        *began = true;
+        let name = Arc::clone(name);
+        match joined.answer().await {
+            Ok(answer) => answer,
+            Err(Unanswered::NoThread(source)) => Err(ResolveFailure::NoThread { name, source }),
+            Err(Unanswered::Panicked) => {
+                let source = Arc::new(io::Error::other("the lookup ended without an answer"));
+                Err(ResolveFailure::Failed { name, source })
+            }
+        }
+    }
+}
+
+/// May block for good.
+fn look_up(lookup: &Lookup, name: Arc<str>, keeps: Option<Arc<Mutex<Kept>>>) -> Answer {
+    match lookup(&name) {
+        Ok(mut found) if !found.is_empty() => {
+            // getaddrinfo answers once for each socket type.
+            found.dedup();
+            found.truncate(KEPT_ADDRESSES);
+            if let Some(kept) = keeps {
+                lock(&kept).keep(name, found.clone());
+            }
+            Ok(found)
+        }
+        Ok(_) => Err(ResolveFailure::NoAddress { name }),
+        Err(source) => Err(ResolveFailure::Failed { name, source: Arc::new(source) }),
     }
 }
 
 impl fmt::Debug for Resolver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Resolver")
-            .field("free_for_probes", &self.probes.places.available_permits())
-            .field("free_for_sinks", &self.sinks.places.available_permits())
+            .field("free_for_probes", &self.probes.threads.free())
+            .field("free_for_sinks", &self.sinks.threads.free())
             .field("kept", &lock(&self.kept).names.len())
             .finish_non_exhaustive()
     }
@@ -247,7 +216,7 @@ impl fmt::Debug for Resolver {
 
 impl LaneState {
     fn of(threads: usize, keeps: Option<Arc<Mutex<Kept>>>) -> Self {
-        Self { places: Arc::new(Semaphore::new(threads)), under_way: Arc::default(), keeps }
+        Self { threads: Threads::new("resolve", threads), keeps }
     }
 }
 
@@ -263,28 +232,6 @@ impl Kept {
             }
         }
     }
-}
-
-/// A lookup's entry in its lane. Goes with its thread, also where the lookup panics.
-struct Entry {
-    lane: Arc<UnderWay>,
-    name: Arc<str>,
-    place: OwnedSemaphorePermit,
-}
-
-impl Drop for Entry {
-    fn drop(&mut self) {
-        tracing::trace!(name = %self.name, places = self.place.num_permits(), "lookup ended");
-        lock(&self.lane).remove(&self.name);
-    }
-}
-
-async fn wait(mut answer: watch::Receiver<Option<Answer>>, name: &Arc<str>) -> Answer {
-    let told = answer.wait_for(Option::is_some).await.ok().and_then(|told| told.clone());
-    told.unwrap_or_else(|| {
-        let source = Arc::new(io::Error::other("the lookup ended without an answer"));
-        Err(ResolveFailure::Failed { name: Arc::clone(name), source })
-    })
 }
 
 /// Nothing in here panics while it holds a lock; a poisoned one still holds sound data.

@@ -1,6 +1,15 @@
 //! The only spawner. Every task and thread has a name, and every task belongs to a runtime that `daemon` owns and ends with it.
 
-use std::{future::Future, io, pin::Pin, thread};
+use std::{
+    error::Error,
+    fmt,
+    future::Future,
+    io,
+    pin::Pin,
+    sync::mpsc::{RecvTimeoutError, sync_channel},
+    thread,
+    time::Duration,
+};
 use tokio::{runtime::Handle, task::JoinHandle};
 
 /// An answer that is still under way: what every port gives.
@@ -49,4 +58,63 @@ pub fn thread(
     work: impl FnOnce() + Send + 'static,
 ) -> io::Result<thread::JoinHandle<()>> {
     thread::Builder::new().name(name.to_owned()).spawn(work)
+}
+
+/// Why work that may hang has no result.
+#[derive(Debug)]
+pub enum NotBack {
+    /// The system could not start a thread for it.
+    NoThread(io::Error),
+    /// It did not come back in time.
+    TimedOut(Duration),
+    /// Its thread ended without a result, which only a panic does.
+    Panicked,
+}
+
+impl fmt::Display for NotBack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoThread(_) => f.write_str("no thread could be had for it"),
+            Self::TimedOut(within) => write!(f, "it did not come back within {within:?}"),
+            Self::Panicked => f.write_str("its thread ended without a result"),
+        }
+    }
+}
+
+impl Error for NotBack {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::NoThread(source) => Some(source),
+            Self::TimedOut(_) | Self::Panicked => None,
+        }
+    }
+}
+
+impl From<NotBack> for io::Error {
+    fn from(not_back: NotBack) -> Self {
+        match not_back {
+            NotBack::NoThread(source) => source,
+            NotBack::TimedOut(_) => Self::new(io::ErrorKind::TimedOut, not_back),
+            NotBack::Panicked => Self::other(not_back),
+        }
+    }
+}
+
+/// Does what may hang on a thread of its own, and waits for it no longer than this. What is not back by then is left behind:
+/// its result goes nowhere. Blocks, so it is for commands and for the start, before anything turns.
+///
+/// # Errors
+/// See [`NotBack`].
+pub fn within<T: Send + 'static>(
+    name: &str,
+    within: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, NotBack> {
+    let (came, coming) = sync_channel(1);
+    // Whoever waited may be gone, and soon the process with it.
+    thread(name, move || drop(came.send(work()))).map_err(NotBack::NoThread)?;
+    coming.recv_timeout(within).map_err(|error| match error {
+        RecvTimeoutError::Timeout => NotBack::TimedOut(within),
+        RecvTimeoutError::Disconnected => NotBack::Panicked,
+    })
 }

@@ -113,9 +113,10 @@ pub fn run(request: Request) -> Result<Outcome, DemoProblem> {
 }
 
 struct Demo {
-    voice: Voice,
     run: RunId,
     folder: Folder,
+    /// Dropped after the folder: it may wait for its reader, and then nothing must be left behind any more.
+    voice: Voice,
     clock: Arc<dyn Clock>,
     tasks: Tasks,
     interrupts: Interrupts,
@@ -132,9 +133,11 @@ impl Demo {
         let choice = choose(&request)?;
         let run = RunId::new(&*clock);
         let folder = Folder::make(&run)?;
-        let voice = Voice::begin(request.out, request.coloured, Arc::clone(&clock));
+        let voice =
+            Voice::begin(request.out, request.coloured, Arc::clone(&clock), interrupts.clone())
+                .map_err(system("start threads"))?;
         let judgement = Judgement::default();
-        let mut demo = Self { voice, run, folder, clock, tasks, interrupts, judgement };
+        let mut demo = Self { run, folder, voice, clock, tasks, interrupts, judgement };
         let mut stage = demo.stage(choice).await?;
         let told = demo.tell(&mut stage).await;
         let interrupt = demo.interrupts.came();

@@ -6,11 +6,13 @@
 
 pub(super) mod problem;
 pub(super) mod request;
+mod state;
 
 pub use problem::RunProblem;
 pub use request::Request;
 
 use problem::log_lines;
+use state::{begin_journal, open_store, salt};
 
 use super::places::Place;
 use super::reload::{Lacking, OnlyAtStart, Reloading, look_at_secrets};
@@ -23,29 +25,19 @@ use crate::{
     domain::{
         Domain,
         name::{HostName, Seq, SinkName},
-        observation::Observation,
         record::Record,
     },
     evidence::proc::ProcReader,
-    journal::{entry::Origin, segment::Bounds, writer::Journal},
-    notify::{
-        self, config::Surroundings, http::HttpClient, port::Sink, salt::Salt, terminal::Terminal,
-    },
+    notify::{self, config::Surroundings, http::HttpClient, port::Sink, terminal::Terminal, times},
     operator::{HOLD, hold::HoldFile, socket},
     probe::{http::HttpProber, scheduler::POOL},
     resolve::Resolver,
-    store::{
-        absent::AbsentStore,
-        port::Store,
-        sqlite::{ANSWERS, Damaged, Opened, SqliteStore},
-    },
+    store::sqlite::ANSWERS,
     tasks::Tasks,
 };
 use std::{
     collections::BTreeMap,
-    error::Error,
     io::{self, IsTerminal},
-    path::Path,
     sync::Arc,
 };
 use tokio::{
@@ -92,7 +84,8 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
     {
         let _entered = workers.enter();
         let (dir, asked) = (&runtime.path, orders.clone());
-        if let Err(problem) = socket::serve(dir, host.to_string(), refused_reload, asked, &tasks) {
+        let served = socket::serve(dir, host.to_string(), refused_reload, asked, &tasks);
+        if let Err(problem) = workers.block_on(served) {
             tracing::error!("{problem}: {}", problem.cause());
         }
         let reloading = Reloading {
@@ -162,96 +155,15 @@ fn read_config(request: &Request, host: &HostName) -> Result<Config, RunProblem>
     Ok(config)
 }
 
-/// What the store had.
-struct Kept {
-    store: Box<dyn Store>,
-    records: Vec<Record>,
-    last: Seq,
-}
-
-fn open_store(
-    dir: &Path,
-    clock: &Arc<dyn Clock>,
-    answers: mpsc::Sender<Observation>,
-) -> Result<Kept, RunProblem> {
-    match SqliteStore::open(dir, Arc::clone(clock), answers.clone()) {
-        Ok(opened) => {
-            for record in &opened.undecodable {
-                tracing::error!("a record could not be read and was put aside: {record:?}");
-            }
-            if let Some(why) = lost(&opened) {
-                // Nobody reads the lane yet, and it has room: the daemon takes this first.
-                if answers.try_send(Observation::MemoryLost(why.clone())).is_err() {
-                    tracing::error!("{why}");
-                }
-            }
-            Ok(Kept {
-                store: Box::new(opened.store),
-                records: opened.records,
-                last: opened.last_seq,
-            })
-        }
-        Err(problem) if problem.another_daemon_owns_it() => Err(RunProblem::AnotherDaemon(problem)),
-        Err(problem) => {
-            let reason = match problem.source() {
-                Some(source) => format!("{problem}: {source}"),
-                None => problem.to_string(),
-            };
-            tracing::error!("{reason}; watching and telling go on, nothing is restarted");
-            Ok(Kept {
-                store: Box::new(AbsentStore::because(reason, answers)),
-                records: Vec::new(),
-                last: Seq(0),
-            })
-        }
-    }
-}
-
-/// What of the state was damaged, in words.
-fn lost(opened: &Opened) -> Option<String> {
-    match (&opened.damaged, opened.undecodable.len()) {
-        (Some(Damaged { kept, why }), _) => {
-            Some(format!("the state was damaged ({why}); it is kept as {}", kept.display()))
-        }
-        (None, 0) => None,
-        (None, 1) => Some("1 record could not be read; it is kept in the state file".to_owned()),
-        (None, some) => {
-            Some(format!("{some} records could not be read; they are kept in the state file"))
-        }
-    }
-}
-
-fn begin_journal(state_dir: &Path, host: &HostName, clock: &Arc<dyn Clock>) -> Option<Journal> {
-    let origin = Origin { host: host.clone(), boot_id: clock.boot_id(), started: clock.now() };
-    let begun = Journal::begin(&state_dir.join("journal"), origin, Bounds::default());
-    begun
-        .inspect_err(|error| {
-            tracing::error!("the journal can't be written: {error}; this run can't be replayed")
-        })
-        .ok()
-}
-
-/// Without a salt that lasts, no sink is known again.
-fn salt(state_dir: &Path) -> Result<Salt, RunProblem> {
-    Salt::kept_in(state_dir).or_else(|error| {
-        tracing::error!(
-            "the salt of the sinks' definitions can't be kept in {}: {error}; after each start every sink has to be proven \
-             anew, until it can",
-            state_dir.display()
-        );
-        Ok(Salt::random()?)
-    })
-}
-
-/// What sinks are built with. Made once: TLS reads the host's certificates for it, from a disk that may hang later, and the
-/// terminal has one writer.
+/// What sinks are built with. Made once: the host's certificates and its time zone are read for it, from a disk that may hang
+/// later, and the terminal has one writer.
 fn surroundings(
     clock: &Arc<dyn Clock>,
     resolver: &Arc<Resolver>,
 ) -> Result<Surroundings, RunProblem> {
     Ok(Surroundings {
         clock: Arc::clone(clock),
-        tz: jiff::tz::TimeZone::system(),
+        tz: times::host_zone(),
         http: HttpClient::new(Some(notify::dns::sinks_resolver(resolver)))
             .map_err(|problem| RunProblem::System(io::Error::other(problem)))?,
         terminal: Terminal::opened_by(|| Box::new(io::stdout())),

@@ -2,9 +2,34 @@
 //! the logs say. The zone is an argument and nothing here reads a clock, so that a message is the same whenever and
 //! wherever it is rendered.
 
-use crate::domain::moment::{Spoken, WallMs};
+use crate::{
+    domain::moment::{Spoken, WallMs},
+    tasks,
+};
 use jiff::{Timestamp, tz::TimeZone};
 use std::time::Duration;
+
+/// Reading a file of some kilobytes takes no time; a disk that hangs must not keep the daemon from starting.
+const ZONE_WITHIN: Duration = Duration::from_secs(5);
+
+/// The host's zone, as its files say it now; UTC where they can't be read, which is logged. Blocks, at most 5 s: for the
+/// start.
+pub fn host_zone() -> TimeZone {
+    zone_read_by(TimeZone::try_system, ZONE_WITHIN)
+}
+
+fn zone_read_by(
+    read: impl FnOnce() -> Result<TimeZone, jiff::Error> + Send + 'static,
+    within: Duration,
+) -> TimeZone {
+    let why = match tasks::within("time zone", within, read) {
+        Ok(Ok(zone)) => return zone,
+        Ok(Err(error)) => error.to_string(),
+        Err(not_back) => not_back.to_string(),
+    };
+    tracing::warn!("the host's time zone can't be read: {why}; messages tell times in UTC");
+    TimeZone::UTC
+}
 
 /// `Wed 14:02:11 CEST (2026-09-02 12:02:11 UTC)`; in a zone that is UTC, `Wed 2026-09-02 12:02:11 UTC`.
 pub fn at(when: WallMs, tz: &TimeZone) -> String {
@@ -45,6 +70,19 @@ fn out_of_range(when: WallMs) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_zone_on_a_disk_that_hangs_is_utc() {
+        let (disk_is_mended, hangs) = std::sync::mpsc::sync_channel::<()>(0);
+        let read = move || {
+            hangs.recv().ok();
+            Ok(TimeZone::fixed(jiff::tz::offset(2)))
+        };
+        assert_eq!(zone_read_by(read, Duration::from_millis(50)), TimeZone::UTC);
+        drop(disk_is_mended);
+        let read = || Ok(TimeZone::fixed(jiff::tz::offset(2)));
+        assert_ne!(zone_read_by(read, Duration::from_secs(20)), TimeZone::UTC);
+    }
 
     fn berlin() -> TimeZone {
         TimeZone::get("Europe/Berlin").unwrap()

@@ -1,7 +1,11 @@
 //! The command line's side of the control socket.
 
 use super::{ANSWER_BYTES, Request, SOCKET, WITHIN};
-use crate::{notify::text::one_line, status::snapshot::Snapshot, tasks};
+use crate::{
+    notify::text::one_line,
+    status::snapshot::Snapshot,
+    tasks::{self, NotBack},
+};
 use serde::Deserialize;
 use std::{
     error::Error,
@@ -9,13 +13,17 @@ use std::{
     io::{self, BufRead, BufReader, Read, Write},
     os::unix::net::UnixStream,
     path::{Path, PathBuf},
-    sync::mpsc::{RecvTimeoutError, sync_channel},
     time::Duration,
 };
 
 /// Why the daemon could not be asked.
 #[derive(Debug)]
 pub enum ClientProblem {
+    /// The system gave this process no thread to ask with: of the daemon nothing is known.
+    NoThread {
+        /// What the system said.
+        source: io::Error,
+    },
     /// There is no socket: no daemon runs, or it runs elsewhere.
     NotRunning {
         /// Where it was looked for.
@@ -65,6 +73,10 @@ pub enum ClientProblem {
 impl fmt::Display for ClientProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NoThread { .. } => f.write_str(
+                "the daemon was not asked: the system starts no thread for this process (is a limit of processes or of \
+                 memory reached?)",
+            ),
             Self::NotRunning { path } => write!(
                 f,
                 "no daemon listens at {}: start it with `defib run`, or say where it runs with --runtime-dir",
@@ -115,7 +127,7 @@ impl fmt::Display for ClientProblem {
 impl Error for ClientProblem {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::NoAnswer { source, .. } => Some(source),
+            Self::NoThread { source } | Self::NoAnswer { source, .. } => Some(source),
             Self::NotRunning { .. }
             | Self::Denied { .. }
             | Self::Silent { .. }
@@ -136,23 +148,14 @@ pub fn status(dir: &Path) -> Result<Snapshot, ClientProblem> {
 }
 
 fn status_within(dir: &Path, within: Duration) -> Result<Snapshot, ClientProblem> {
-    use io::ErrorKind;
     let path = dir.join(SOCKET);
-    let answer = match exchange(&path, within) {
-        Ok(answer) => answer,
-        Err(source) => {
-            return Err(match source.kind() {
-                ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
-                    ClientProblem::NotRunning { path }
-                }
-                ErrorKind::PermissionDenied => ClientProblem::Denied { path },
-                ErrorKind::WouldBlock | ErrorKind::TimedOut => ClientProblem::Silent { path },
-                ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
-                    ClientProblem::HungUp { path }
-                }
-                _ => ClientProblem::NoAnswer { path, source },
-            });
-        }
+    // On a thread, so that all of it together has an end: connecting to a daemon whose queue is full waits for good, and a
+    // timeout of reads begins anew with each byte.
+    let asked = path.clone();
+    let answer = match tasks::within("ask", within, move || ask(&asked)) {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(source)) => return Err(broken(path, source)),
+        Err(not_back) => return Err(unasked(path, not_back)),
     };
     if let Ok(snapshot) = serde_json::from_slice(&answer) {
         return Ok(snapshot);
@@ -179,17 +182,23 @@ struct Refusal {
     error: String,
 }
 
-/// Asks on a thread, so that all of it together has an end: connecting to a daemon whose queue is full waits for good, and a
-/// timeout of reads begins anew with each byte.
-fn exchange(path: &Path, within: Duration) -> io::Result<Vec<u8>> {
-    let (came, coming) = sync_channel(1);
-    let asked = path.to_owned();
-    // Whoever waited may be gone, and soon the process with it.
-    tasks::thread("ask", move || drop(came.send(ask(&asked))))?;
-    match coming.recv_timeout(within) {
-        Ok(answer) => answer,
-        Err(RecvTimeoutError::Timeout) => Err(io::ErrorKind::TimedOut.into()),
-        Err(RecvTimeoutError::Disconnected) => Err(io::Error::other("the asking thread ended")),
+fn unasked(path: PathBuf, not_back: NotBack) -> ClientProblem {
+    match not_back {
+        NotBack::NoThread(source) => ClientProblem::NoThread { source },
+        NotBack::TimedOut(_) => ClientProblem::Silent { path },
+        NotBack::Panicked => ClientProblem::NoAnswer { path, source: not_back.into() },
+    }
+}
+
+/// What the connection broke with.
+fn broken(path: PathBuf, source: io::Error) -> ClientProblem {
+    use io::ErrorKind;
+    match source.kind() {
+        ErrorKind::NotFound | ErrorKind::ConnectionRefused => ClientProblem::NotRunning { path },
+        ErrorKind::PermissionDenied => ClientProblem::Denied { path },
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => ClientProblem::Silent { path },
+        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => ClientProblem::HungUp { path },
+        _ => ClientProblem::NoAnswer { path, source },
     }
 }
 
@@ -209,7 +218,10 @@ mod tests {
     use rustix::net::{
         AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with,
     };
-    use std::os::unix::net::UnixListener;
+    use std::{
+        os::unix::net::UnixListener,
+        sync::mpsc::{RecvTimeoutError, sync_channel},
+    };
 
     /// What is said of a daemon that reads the request and answers so.
     fn said_of(answer: &[u8]) -> String {
@@ -262,6 +274,15 @@ mod tests {
             assert!(said.contains("is it of another version?"), "{said}");
             assert!(!said.contains('\u{1b}'), "{said}");
         }
+    }
+
+    #[test]
+    fn our_own_want_of_threads_is_not_the_daemons_silence() {
+        // As the system refuses a thread: the same error as of a socket that has nothing to read.
+        let refused = NotBack::NoThread(io::ErrorKind::WouldBlock.into());
+        let problem = unasked(PathBuf::from("control.sock"), refused);
+        assert!(matches!(problem, ClientProblem::NoThread { .. }), "{problem:?}");
+        assert!(problem.to_string().starts_with("the daemon was not asked: "), "{problem}");
     }
 
     #[test]

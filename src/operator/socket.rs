@@ -26,6 +26,7 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{UnixListener, UnixStream},
     sync::{Semaphore, mpsc, oneshot, watch},
+    task::{JoinError, JoinHandle},
     time::MissedTickBehavior,
 };
 
@@ -34,6 +35,12 @@ const CONNECTIONS: usize = 16;
 
 /// Between two looks at the socket's name: `defib status` works again within the time that it takes to look why not.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// Opening takes no time; a disk that hangs must not keep the daemon from starting.
+const OPEN_WITHIN: Duration = Duration::from_secs(5);
+
+/// After a connection could not be accepted. A want of files or of memory does not pass within milliseconds, and people wait.
+const ACCEPT_AGAIN: Duration = Duration::from_secs(1);
 
 /// Why the socket could not be opened. The daemon goes on without it.
 #[derive(Debug)]
@@ -52,6 +59,13 @@ pub enum SocketProblem {
         /// What the system says when an address is taken.
         source: io::Error,
     },
+    /// Its directory does not answer, as on a disk that hangs. It is served once that comes back.
+    Hangs {
+        /// Which socket.
+        path: PathBuf,
+        /// That it took too long.
+        source: io::Error,
+    },
     /// Directory or socket can't be made, or it can't be found out whether somebody answers.
     Unusable {
         /// Which socket.
@@ -67,6 +81,7 @@ impl SocketProblem {
         match self {
             Self::Taken { source, .. }
             | Self::InTheWay { source, .. }
+            | Self::Hangs { source, .. }
             | Self::Unusable { source, .. } => source,
         }
     }
@@ -85,6 +100,13 @@ impl fmt::Display for SocketProblem {
                 f,
                 "{} is no socket, and is left alone; `defib status` will not work until it is taken away",
                 path.display()
+            ),
+            Self::Hangs { path, .. } => write!(
+                f,
+                "the control socket {} could not be opened within {} s; `defib status` will not work until its directory \
+                 answers",
+                path.display(),
+                OPEN_WITHIN.as_secs()
             ),
             Self::Unusable { path, .. } => write!(
                 f,
@@ -108,20 +130,79 @@ impl Error for SocketProblem {
 /// daemon answers, and so is where the `hold` file is.
 ///
 /// # Errors
-/// Where another daemon answers, something else has the name, or directory or socket can't be made.
-pub fn serve(
+/// Where another daemon answers, something else has the name, or directory or socket can't be made; and where that has not
+/// come back in time, which makes it late and not given up.
+pub async fn serve(
     dir: &Path,
     host: String,
     refused_reload: watch::Receiver<Option<RefusedReload>>,
     orders: mpsc::Sender<Order>,
     tasks: &Tasks,
 ) -> Result<(), SocketProblem> {
-    let (name, listener) = Name::open(dir)?;
-    let (anew, listeners) = mpsc::channel(1);
+    let at = dir.to_owned();
     let asked = Asked { host, hold_file: dir.join(HOLD), refused_reload, orders };
-    tasks.spawn("control socket's name", keep(name, anew));
-    tasks.spawn("control socket", accept(listener, listeners, Arc::new(asked), tasks.clone()));
+    serve_opened_by(move || Name::open(&at), OPEN_WITHIN, &dir.join(SOCKET), asked, tasks).await
+}
+
+async fn serve_opened_by(
+    open: impl FnOnce() -> Opened + Send + 'static,
+    within: Duration,
+    path: &Path,
+    asked: Asked,
+    tasks: &Tasks,
+) -> Result<(), SocketProblem> {
+    let serving = Serving { asked: Arc::new(asked), tasks: tasks.clone() };
+    let mut opening = tasks.spawn("control socket's opening", tasks::blocking(open));
+    match tokio::time::timeout(within, &mut opening).await {
+        Ok(opened) => serving.begin(whole(opened, path)?),
+        Err(late) => {
+            tasks.spawn(
+                "control socket's late opening",
+                serving.begin_late(opening, path.to_owned()),
+            );
+            return Err(SocketProblem::Hangs { path: path.to_owned(), source: late.into() });
+        }
+    }
     Ok(())
+}
+
+type Opened = Result<(Name, UnixListener), SocketProblem>;
+
+/// What was opened, or that not even this could be found out.
+fn whole(opened: Result<Option<Opened>, JoinError>, path: &Path) -> Opened {
+    let no_end = || io::Error::other("opening it did not end");
+    opened
+        .ok()
+        .flatten()
+        .unwrap_or_else(|| Err(SocketProblem::Unusable { path: path.to_owned(), source: no_end() }))
+}
+
+/// What serves once the socket is open.
+struct Serving {
+    asked: Arc<Asked>,
+    tasks: Tasks,
+}
+
+impl Serving {
+    fn begin(self, (name, listener): (Name, UnixListener)) {
+        let (anew, listeners) = mpsc::channel(1);
+        self.tasks.spawn("control socket's name", keep(name, anew));
+        let accepting = accept(listener, listeners, self.asked, self.tasks.clone());
+        self.tasks.spawn("control socket", accepting);
+    }
+
+    async fn begin_late(self, opening: JoinHandle<Option<Opened>>, path: PathBuf) {
+        match whole(opening.await, &path) {
+            Ok(opened) => {
+                tracing::info!(
+                    "the control socket {} is open now; `defib status` works",
+                    path.display()
+                );
+                self.begin(opened);
+            }
+            Err(problem) => tracing::error!("{problem}: {}", problem.cause()),
+        }
+    }
 }
 
 /// Who is asked, and what is known beside its answer.
@@ -159,6 +240,8 @@ async fn accept(
     tasks: Tasks,
 ) {
     let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    // Why nothing could be accepted, as said in the log.
+    let mut said: Option<String> = None;
     // Ends with the daemon, which never closes the semaphore.
     while let Ok(slot) = Arc::clone(&slots).acquire_owned().await {
         let accepted = loop {
@@ -170,6 +253,7 @@ async fn accept(
         };
         match accepted {
             Ok((stream, _)) => {
+                said = None;
                 let asked = Arc::clone(&asked);
                 tasks.spawn("control connection", async move {
                     match tokio::time::timeout(WITHIN, answer(stream, &asked)).await {
@@ -183,8 +267,15 @@ async fn accept(
                 });
             }
             Err(error) => {
-                tracing::warn!("the control socket could not accept: {error}; trying again");
-                tokio::time::sleep(Duration::from_secs(1)).await;
+                let problem = error.to_string();
+                if said.as_ref() != Some(&problem) {
+                    tracing::warn!(
+                        "the control socket could not accept: {problem}; trying again every {} s",
+                        ACCEPT_AGAIN.as_secs()
+                    );
+                    said = Some(problem);
+                }
+                tokio::time::sleep(ACCEPT_AGAIN).await;
             }
         }
     }
@@ -320,18 +411,86 @@ mod tests {
     use std::os::unix::net::{UnixListener as Somebody, UnixStream as Peer};
     use tokio::runtime::Handle;
 
-    fn served(dir: &Path) -> Result<mpsc::Receiver<Order>, SocketProblem> {
+    async fn served(dir: &Path) -> Result<mpsc::Receiver<Order>, SocketProblem> {
         let (orders, taken) = mpsc::channel(1);
         let (_, refused) = watch::channel(None);
         let tasks = Tasks::on(Handle::current());
-        serve(dir, "host".to_owned(), refused, orders, &tasks).map(|()| taken)
+        serve(dir, "host".to_owned(), refused, orders, &tasks).await.map(|()| taken)
+    }
+
+    fn asked() -> (Asked, mpsc::Receiver<Order>) {
+        let (orders, taken) = mpsc::channel(1);
+        let (_, refused_reload) = watch::channel(None);
+        (Asked { host: "host".to_owned(), hold_file: HOLD.into(), refused_reload, orders }, taken)
+    }
+
+    #[tokio::test]
+    async fn a_socket_on_a_disk_that_hangs_holds_nothing_up_and_is_served_when_it_comes_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let (at, path) = (dir.path().to_owned(), dir.path().join(SOCKET));
+        let (disk_is_mended, hangs) = std::sync::mpsc::sync_channel::<()>(0);
+        let (asked, mut taken) = asked();
+        let tasks = Tasks::on(Handle::current());
+        let open = move || {
+            hangs.recv().ok();
+            Name::open(&at)
+        };
+        let served = serve_opened_by(open, Duration::from_millis(50), &path, asked, &tasks);
+        let problem =
+            tokio::time::timeout(Duration::from_secs(20), served).await.unwrap().unwrap_err();
+        assert!(matches!(problem, SocketProblem::Hangs { .. }), "{problem:?}");
+        drop(disk_is_mended);
+        let mut asks = loop {
+            match UnixStream::connect(&path).await {
+                Ok(stream) => break stream,
+                Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
+        };
+        asks.write_all(b"\"status\"\n").await.unwrap();
+        assert!(matches!(taken.recv().await, Some(Order::Show(_))));
+    }
+
+    #[derive(Clone, Default)]
+    struct Log(Arc<std::sync::Mutex<Vec<u8>>>);
+
+    impl io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_can_not_be_accepted_is_told_of_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
+        bind(&socket, &SocketAddrUnix::new(dir.path().join(SOCKET)).unwrap()).unwrap();
+        // It does not listen: each accept fails at once, as it does where the process has no files left.
+        let listener = UnixListener::from_std(socket.into()).unwrap();
+        let (_anew, listeners) = mpsc::channel(1);
+        let (asked, _taken) = asked();
+        let tasks = Tasks::on(Handle::current());
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
+        let logging = tracing::subscriber::set_default(subscriber);
+        let accepts = accept(listener, listeners, Arc::new(asked), tasks);
+        assert!(tokio::time::timeout(60 * ACCEPT_AGAIN, accepts).await.is_err());
+        drop(logging);
+        let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(log.matches("could not accept").count(), 1, "{log}");
     }
 
     #[tokio::test]
     async fn a_socket_on_which_another_daemon_answers_is_left_to_it() {
         let dir = tempfile::tempdir().unwrap();
-        let mut first = served(dir.path()).unwrap();
-        let problem = served(dir.path()).unwrap_err();
+        let mut first = served(dir.path()).await.unwrap();
+        let problem = served(dir.path()).await.unwrap_err();
         assert!(matches!(problem, SocketProblem::Taken { .. }), "{problem:?}");
         let text = problem.to_string();
         assert!(text.starts_with("another daemon answers on the control socket "), "{text}");
@@ -353,7 +512,7 @@ mod tests {
         listen(&hangs, 0).unwrap();
         let _waits = Peer::connect(&path).unwrap();
         assert_eq!(connect_to(&path), Err(Errno::AGAIN), "its queue is full");
-        assert!(matches!(served(dir.path()), Err(SocketProblem::Taken { .. })));
+        assert!(matches!(served(dir.path()).await, Err(SocketProblem::Taken { .. })));
     }
 
     #[tokio::test]
@@ -362,7 +521,7 @@ mod tests {
         let path = dir.path().join(SOCKET);
         drop(Somebody::bind(&path).unwrap());
         assert!(path.exists());
-        served(dir.path()).unwrap();
+        served(dir.path()).await.unwrap();
         assert_eq!(connect_to(&path), Ok(()));
     }
 
@@ -434,7 +593,7 @@ mod tests {
             assert!(name.look_after().is_none());
             assert_eq!(name.said, Some(said), "once");
             assert_eq!(path.symlink_metadata().unwrap().ino(), is);
-            assert!(matches!(served(dir.path()), Err(SocketProblem::InTheWay { .. })));
+            assert!(matches!(served(dir.path()).await, Err(SocketProblem::InTheWay { .. })));
         }
         assert_eq!(std::fs::read_to_string(&other).unwrap(), "somebody's");
         std::fs::remove_dir(&path).unwrap();

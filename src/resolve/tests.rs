@@ -126,10 +126,17 @@ fn what_is_kept_is_bounded_and_the_oldest_goes_first() {
 }
 
 #[tokio::test]
-async fn a_lookup_that_panics_fails_and_gives_its_place_back() {
+async fn a_lookup_that_panics_fails() {
     let resolver = Resolver::with_lookup(Arc::new(|_: &str| panic!("broken")));
     let answer = resolver.resolve(Lane::Probes, "x", LONG).await;
     assert!(matches!(answer, Err(ResolveFailure::Failed { .. })), "{answer:?}");
-    let all = resolver.probes.places.acquire_many(PROBE_THREADS as u32);
-    assert!(tokio::time::timeout(LONG, all).await.is_ok(), "the place came back");
+}
+
+#[tokio::test]
+async fn a_lookup_for_which_no_thread_can_be_had_is_our_own_trouble() {
+    let mut resolver = Resolver::with_lookup(Arc::new(|_: &str| panic!("never asked")));
+    resolver.probes.threads =
+        Threads::started_by(|_, _| Err(io::ErrorKind::WouldBlock.into()), "resolve", PROBE_THREADS);
+    let failure = resolver.resolve(Lane::Probes, "x", LONG).await.unwrap_err();
+    assert_eq!(failure.to_string(), "no thread could be had to resolve `x`");
 }

@@ -1,7 +1,8 @@
 //! What a command says goes to whoever reads its output; where nobody can, it ends with an ordinary error, or quietly.
 
-use crate::program::{Daemon, closed_pipe, defib, ended, full_disk};
-use std::{fs, process::Stdio};
+use crate::program::{Daemon, PATIENCE, closed_pipe, defib, ended, full_disk, full_pipe};
+use rustix::process::{Pid, Signal, kill_process};
+use std::{fs, process::Stdio, time::Instant};
 
 /// How `defib` ends with this as its stdout, and what it says on stderr.
 fn ends(arguments: &[&str], stdout: impl Into<Stdio>) -> (Option<i32>, String) {
@@ -70,4 +71,25 @@ fn nothing_panics_where_neither_output_can_be_written() {
             assert!(matches!(code, Some(0..=2)), "{arguments:?}: {code:?}");
         }
     }
+}
+
+#[test]
+fn a_demo_whose_reader_stands_still_can_be_ended_and_leaves_nothing() {
+    let (_reader, full) = full_pipe();
+    let folder = tempfile::tempdir().unwrap();
+    let in_folder = || fs::read_dir(folder.path()).unwrap().count();
+    let mut demo = defib(&["demo", "--simulated"])
+        .env("TMPDIR", folder.path())
+        .stdout(full)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    while in_folder() == 0 {
+        assert!(begun.elapsed() < PATIENCE, "it does not begin");
+        std::thread::yield_now();
+    }
+    kill_process(Pid::from_child(&demo), Signal::TERM).unwrap();
+    assert_eq!(ended(&mut demo).code(), Some(143));
+    assert_eq!(in_folder(), 0);
 }

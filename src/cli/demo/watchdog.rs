@@ -176,7 +176,7 @@ fn meaning(
     policy.only_label = Some((LABEL.to_owned(), run.to_string()));
     let surroundings = Surroundings {
         clock: Arc::clone(clock),
-        tz: jiff::tz::TimeZone::system(),
+        tz: notify::times::host_zone(),
         http: HttpClient::new(Some(notify::dns::sinks_resolver(resolver)))
             .map_err(|error| wrong(error.to_string()))?,
         terminal: Terminal::opened_by(|| Box::new(io::sink())),
