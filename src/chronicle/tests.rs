@@ -222,6 +222,7 @@ fn incident(number: u64, service: &str, headline: &str) -> Record {
         reminded: NOW,
         gave_up: false,
         seen_well: false,
+        reminders_before: 0,
         content: Content { headline: headline.to_owned(), ..Content::default() },
     };
     Record::Incident(Box::new(OnBoot { boot_id: BootId("b".into()), kept }))

@@ -27,13 +27,6 @@ impl Domain {
     pub(super) fn set_picture(&mut self, key: IncidentKey, picture: Option<Picture>) {
         let now = self.now;
         let ending = if picture.is_none() { self.said_over(&key) } else { None };
-        let is_over = |incident: &mut Incident| incident.story.stage == Stage::Resolved;
-        if picture.as_ref().is_some_and(Picture::opens)
-            && self.incidents.get_mut(&key).is_some_and(is_over)
-        {
-            // It was over, and a sink does not know that yet: this is a new one, and told as such to all.
-            self.incidents.remove(&key);
-        }
         match (self.incidents.get_mut(&key), picture) {
             (Some(incident), Some(picture)) => {
                 let before = incident.clone();
@@ -41,9 +34,17 @@ impl Domain {
                 if *incident == before {
                     return;
                 }
+                let again =
+                    before.story.stage == Stage::Resolved && incident.story.stage == Stage::Failing;
                 let raised = incident.story.level > before.story.level;
                 let (id, level) = (incident.id, incident.story.level);
-                if raised {
+                if again {
+                    self.decide(
+                        key.service.as_ref(),
+                        None,
+                        Decision::Opened(id, key.clone(), level),
+                    );
+                } else if raised {
                     self.decide(key.service.as_ref(), None, Decision::Raised(id, level));
                 }
                 self.incident_changed(&key, before.story);

@@ -48,11 +48,6 @@ pub(crate) struct Picture {
 }
 
 impl Picture {
-    /// Whether an incident is opened of it, where none is open.
-    pub(crate) fn opens(&self) -> bool {
-        self.level.is_some() && self.failing && !self.recovered
-    }
-
     /// Of what fails and has neither recovered nor been given up, as most matters do.
     pub(crate) fn failing(since: Moment, level: Option<Severity>, content: Content) -> Self {
         Self { since, level, recovered: false, given_up: false, grown: 0, failing: true, content }
@@ -95,6 +90,9 @@ pub struct Incident {
     pub story: Story,
     /// When the last reminder was due; when it was opened, before the first.
     pub reminded: Moment,
+    /// Reminders of before it was over for a while, if it was.
+    #[serde(default)]
+    pub reminders_before: u32,
     /// No restart was left for it, at some time.
     #[serde(default)]
     pub gave_up: bool,
@@ -142,6 +140,7 @@ impl Incident {
                 reminders: 0,
             },
             reminded: now,
+            reminders_before: 0,
             gave_up: picture.given_up,
             seen_well: false,
             content: picture.content,
@@ -150,6 +149,16 @@ impl Incident {
 
     /// Moves on to what the matter looks like now.
     pub(crate) fn follow(&mut self, picture: Picture, now: Moment) {
+        if let (Stage::Resolved, Some(level), true) =
+            (self.story.stage, picture.level, picture.failing && !picture.recovered)
+        {
+            // It was over, and a sink does not know that yet: for all the others this is a new one. That sink knows of it, and is
+            // reminded of it like them, so the count of reminders goes on.
+            let reminders = self.story.reminders;
+            *self = Self::open(self.id, self.key.clone(), picture, level, now);
+            (self.story.reminders, self.reminders_before) = (reminders, reminders);
+            return;
+        }
         if let Some(level) = picture.level.filter(|_| !picture.recovered) {
             self.story.level = self.story.level.max(level);
         }
@@ -200,7 +209,8 @@ impl Incident {
     pub(crate) fn remind(&mut self, now: AwakeMs) -> Option<AwakeMs> {
         match self.story.stage {
             Stage::Failing => loop {
-                let index = usize::try_from(self.story.reminders).unwrap_or(usize::MAX);
+                let due = self.story.reminders.saturating_sub(self.reminders_before);
+                let index = usize::try_from(due).unwrap_or(usize::MAX);
                 let next = self.reminded.awake + WAITS.get(index).copied().unwrap_or(DAY);
                 if next > now {
                     return Some(next);
@@ -216,10 +226,28 @@ impl Incident {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{moment::BootId, record::OnBoot};
+    use crate::domain::{
+        message::MessageKind, moment::BootId, record::OnBoot, telling::story::owed,
+    };
 
     fn at(awake_s: u64) -> Moment {
         Moment { awake: AwakeMs(awake_s * 1000), ..Moment::default() }
+    }
+
+    #[test]
+    fn what_begins_anew_is_reminded_of_from_then_on_also_where_nobody_heard_that_it_was_over() {
+        let key = IncidentKey { service: None, kind: IncidentKind::Brake };
+        let picture = || Picture::failing(at(0), Some(Severity::Page), Content::default());
+        let mut incident = Incident::open(IncidentId(1), key, picture(), Severity::Page, at(0));
+        incident.remind(AwakeMs(5 * 3_600_000));
+        let told = incident.story;
+        assert_eq!(told.reminders, 2);
+        incident.resolve(String::new(), at(6 * 3600));
+        incident.follow(picture(), at(7 * 3600));
+        incident.remind(AwakeMs(7 * 3_600_000 + 3_599_000));
+        assert_eq!(owed(Some(told), incident.story), None);
+        incident.remind(AwakeMs(8 * 3_600_000));
+        assert_eq!(owed(Some(told), incident.story), Some(MessageKind::Reminder));
     }
 
     #[test]

@@ -25,6 +25,9 @@ const BY_HAND_AFTER_MS: Ms = 600_000;
 /// Noticing (an event, or the next list), a commit, an attempt at delivery.
 const SLACK_MS: Ms = 45_000;
 
+/// A stop may take its timeout, and the engine some 20 s beyond.
+const SIGNAL_ENDS_WITHIN_MS: Ms = 35_000;
+
 /// See `hearing`.
 const BACKED_OFF_MS: Ms = 330_000;
 
@@ -115,6 +118,16 @@ impl Absence {
     }
 }
 
+/// Whether somebody sent it a signal that ends most so shortly before that its end may be what that came to: the engine takes it
+/// for that too, and does not start it again.
+fn signalled(containers: &[&Container<'_>], ended: Ms) -> bool {
+    let shortly = ended.saturating_sub(SIGNAL_ENDS_WITHIN_MS)..=ended;
+    containers.iter().flat_map(|container| &container.events).any(|shown| {
+        let ends = matches!(shown.what, EventAction::Killed { signal: Some(2 | 9 | 15) });
+        ends && shortly.contains(&shown.at)
+    })
+}
+
 /// Each time that a replica did not run, after it had.
 fn absences(story: &Story<'_>, replica: &str) -> Vec<Absence> {
     let containers = story.containers_of(replica);
@@ -134,7 +147,8 @@ fn absences(story: &Story<'_>, replica: &str) -> Vec<Absence> {
             let goes_on = lives().any(|other| other.span.holds(from));
             let to = lives().map(|other| other.span.from).filter(|at| *at > from).min();
             let to = to.unwrap_or(story.end);
-            let theirs = if by == Who::Somebody { Some(from) } else { by_somebody(from, to) };
+            let is_theirs = by == Who::Somebody || signalled(&containers, from);
+            let theirs = if is_theirs { Some(from) } else { by_somebody(from, to) };
             let finished = by == Who::Itself && exit_code == 0;
             (!goes_on && from < to).then_some(Absence { span: Span { from, to }, finished, theirs })
         })
