@@ -134,11 +134,11 @@ impl Chronicle {
             tracing::debug!("the event stream can't be opened either");
         } else if was_open {
             tracing::warn!(
-                "the event stream was lost: {text}; opening it again, the list stands in for it"
+                "the event stream was lost: {text}; opening it again, and nothing is restarted until it is open"
             );
         } else {
             tracing::warn!(
-                "the event stream can't be opened: {text}; trying again, the list stands in for it"
+                "the event stream can't be opened: {text}; trying again, and nothing is restarted until it is open"
             );
         }
         self.events = Some(text);
