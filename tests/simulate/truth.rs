@@ -176,6 +176,7 @@ fn weather(stage: &Stage, slept: &[(Ms, Ms)], entries: &mut Vec<Entry>) {
             | FaultKind::ActDenied
             | FaultKind::ActFails
             | FaultKind::ActAnswerLost
+            | FaultKind::ActHeld
             | FaultKind::StreamCut => true,
             FaultKind::EventsDropped | FaultKind::EventsDuplicated | FaultKind::EventsLate(_) => {
                 false

@@ -110,6 +110,10 @@ impl SimulatedEngine {
             return ActOutcome::Unreachable(why);
         }
         let now = self.world.now();
+        if let Some(until) = self.faults.until(now, |kind| *kind == FaultKind::ActHeld) {
+            self.world.sleep_until(until).await;
+            return ActOutcome::Unreachable("the connection broke before the answer".to_owned());
+        }
         let refusal = if self.faults.active(now, &FaultKind::ActDenied) {
             Some(Answer::Denied("administrative rules forbid this request".to_owned()))
         } else if self.faults.active(now, &FaultKind::ActFails) {

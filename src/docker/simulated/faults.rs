@@ -24,6 +24,8 @@ pub enum FaultKind {
     ActFails,
     /// Acts are carried out, but their answer is lost.
     ActAnswerLost,
+    /// Acts are held by something in between, which answers nothing and drops them when the window ends.
+    ActHeld,
     /// The event stream ends and cannot be opened.
     StreamCut,
     /// Events of this window never arrive.
@@ -90,6 +92,7 @@ impl Faults {
                 | FaultKind::ActDenied
                 | FaultKind::ActFails
                 | FaultKind::ActAnswerLost
+                | FaultKind::ActHeld
                 | FaultKind::StreamCut
                 | FaultKind::EventsDropped
                 | FaultKind::EventsDuplicated => None,

@@ -369,7 +369,7 @@ fn engine_fault(drawing: &mut Drawing<'_>) {
     let lasts = drawing.random.between(2_000, 150_000);
     let replica = drawing.replica();
     let late = Duration::from_millis(drawing.random.between(100, 8_000));
-    let window = match drawing.random.between(0, 10) {
+    let window = match drawing.random.between(0, 11) {
         0 => Window::Kind(FaultKind::EngineUnreachable),
         1 => Window::Kind(FaultKind::EngineHangs),
         2 => Window::InspectHangs(replica),
@@ -380,6 +380,7 @@ fn engine_fault(drawing: &mut Drawing<'_>) {
         7 => Window::Kind(FaultKind::StreamCut),
         8 => Window::Kind(FaultKind::EventsDropped),
         9 => Window::Kind(FaultKind::EventsDuplicated),
+        10 => Window::Kind(FaultKind::ActHeld),
         _ => Window::Kind(FaultKind::EventsLate(late)),
     };
     // Most say something only where something happens meanwhile.
