@@ -23,6 +23,9 @@ const REOPEN_EVENTS_AFTER: Duration = Duration::from_secs(1);
 /// Never longer than this between two attempts: nothing is restarted without the stream.
 const REOPEN_EVENTS_AT_MOST: Duration = Duration::from_secs(10);
 
+/// The engine's clock is this much earlier than its latest event only where it was set back.
+const CLOCK_STEP: Duration = Duration::from_secs(2);
+
 /// Events of one millisecond that are remembered, so that a stream that begins with them again tells nothing twice.
 const MOST_AT_A_TIME: usize = 256;
 
@@ -71,7 +74,13 @@ struct Place {
 impl Place {
     /// A stream was opened at this time by the engine.
     fn opened(&mut self, at: Option<EngineMs>) {
-        self.since = self.since.or(at);
+        // An engine whose clock was set back replays nothing from a time that it has not come to again. It tells its own in
+        // whole seconds.
+        let was_set_back = |since: EngineMs| at.is_some_and(|at| at + CLOCK_STEP < since);
+        if self.since.is_none_or(was_set_back) {
+            self.since = at;
+            self.told.clear();
+        }
     }
 
     /// Whether this event was told already: a stream opened again begins with the last moment's events.

@@ -2,7 +2,11 @@
 
 use super::{
     Domain,
-    acting::{attempt::Attempt, brake::Brake, gates::restarts_allowed},
+    acting::{
+        attempt::Attempt,
+        brake::Brake,
+        gates::{restarts_allowed, restarts_made},
+    },
     judging::{health, streak::Streak, verdict::Verdict},
     moment::{AwakeMs, Moment, Spoken, millis},
     name::{ReplicaName, ServiceName, SinkName},
@@ -153,7 +157,7 @@ impl Domain {
                 .map(|at| at.since(self.now.awake)),
             in_hand: replica.kept.attempt.is_some(),
             recovery_awaited: replica.kept.attempt.as_ref().is_some_and(Attempt::is_verifying),
-            spent: (replica.kept.spending.spent, restarts_allowed(replica)),
+            spent: (restarts_made(replica), restarts_allowed(replica)),
             could_not_look: could_not_look(replica),
         });
         let sinks = self.sinks.iter().map(|(name, sink)| SinkView {
@@ -182,7 +186,7 @@ impl Domain {
                 .map(|(since, failure)| (since, failure.to_string())),
             events_problem: self
                 .looking
-                .touches_unseen()
+                .no_events()
                 .filter(|(since, _)| self.now.awake.since(since.awake) >= NO_EVENTS_FOR)
                 .map(|(since, failure)| (since, failure.to_string())),
             store_problem: self.durability.failing().map(|(_, why)| why.clone()),

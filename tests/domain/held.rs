@@ -1,5 +1,6 @@
-//! What is not done, or not said, because it is not known: a cause that was well only before, a call that nobody answered,
-//! what holds data, and how much fails while nobody can look.
+//! What is not done, and not said, because it is not known: a cause that was well only before, a call that nobody answered, how
+//! much fails while nobody can look, whether what stands in for a URL says anything of a container, and whether what recovered
+//! is still well.
 
 use crate::rig::*;
 use defib::domain::{
@@ -7,7 +8,7 @@ use defib::domain::{
     effect::Primitive,
     message::{IncidentKind, MessageKind},
     name::ServiceName,
-    observation::{ActOutcome, ContainerState, EventAction, Healthcheck},
+    observation::{ActOutcome, ContainerState, EventAction, Healthcheck, LookFailure, Observation},
     policy::{Place, ProbePolicy, ProbeSpec, RestartMode, ServicePolicy},
     record::Decision,
 };
@@ -97,6 +98,29 @@ fn what_holds_data_has_one_restart_in_a_trouble_however_its_budget_refills() {
     rig.run(seconds(300));
     assert_eq!(restarts(&rig), 1);
     assert_eq!(rig.holds().last(), Some(&"stateful"));
+    assert_eq!(rig.view().replicas[0].spent, (1, 1));
+    assert!(rig.view().incidents.iter().any(|incident| incident.story.given_up));
+}
+
+#[test]
+fn what_stands_still_and_runs_again_is_said_where_defib_had_no_hand_in_it() {
+    let said = |rig: &Rig| {
+        let stands = |decision: &Decision| matches!(decision, Decision::StandsStill { .. });
+        (decided(rig, stands), decided(rig, |decision| *decision == Decision::RunsAgain))
+    };
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.behave("web", Behaviour::Hangs);
+    rig.until(|rig| decided(rig, |decision| matches!(decision, Decision::Ended(..))) == 1);
+    rig.run(seconds(60));
+    assert_eq!(said(&rig), (0, 0), "its own restart");
+    rig.by_hand("web", ContainerState::Exited, &[EventAction::Died { exit_code: Some(1) }]);
+    rig.run(seconds(60));
+    assert_eq!(said(&rig), (1, 0));
+    rig.by_hand("web", ContainerState::Running, &[EventAction::Started]);
+    rig.run(seconds(60));
+    assert_eq!(said(&rig), (1, 1));
 }
 
 #[test]
@@ -190,6 +214,75 @@ fn a_stall_does_not_put_a_brake_on_again_that_a_trial_has_released() {
     rig.stall(seconds(120));
     rig.run(seconds(60));
     assert_eq!(engaged(&rig), 1, "{:?}", rig.decisions);
+}
+
+#[test]
+fn what_fails_at_once_while_the_lists_can_not_be_had_is_held_back_and_told_of() {
+    let names: Vec<String> = (0..6).map(|n| format!("s{n}-")).collect();
+    let mut rig = Rig::new(policy(names.iter().map(|name| probed(name)).collect()));
+    for name in &names {
+        rig.add(name);
+    }
+    rig.run(seconds(90));
+    rig.engine_works = false;
+    rig.run(seconds(5));
+    hang(&mut rig, names.iter().map(String::as_str));
+    rig.run(seconds(120));
+    assert_eq!(engaged(&rig), 1, "{:?}", rig.decisions);
+    assert_eq!(of_kind(&rig, IncidentKind::Brake), [MessageKind::Opened]);
+}
+
+#[test]
+fn what_our_own_stop_left_standing_is_started_though_a_call_is_open() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.act_outcome = Some(ActOutcome::TimedOut(seconds(32)));
+    rig.hangs_until_it_is_restarted("web");
+    rig.run(seconds(1));
+    // The stop is carried out while nothing can be seen, and no start follows.
+    rig.inspects_work = false;
+    let now = rig.now;
+    let container = rig.containers.get_mut("web").unwrap();
+    (container.state, container.exit_code, container.finished) =
+        (ContainerState::Exited, Some(137), Some(now));
+    rig.until(|rig| decided(rig, |decision| matches!(decision, Decision::Ended(..))) == 1);
+    rig.inspects_work = true;
+    rig.act_outcome = None;
+    rig.run(seconds(90));
+    let acts: Vec<String> = rig.acts.iter().map(|(_, order)| order.primitive.to_string()).collect();
+    assert_eq!(acts, ["restart", "start"], "{:?}", rig.decisions);
+}
+
+#[test]
+fn what_was_begun_is_not_left_half_done_because_the_event_stream_is_cut() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.act_outcome = Some(ActOutcome::TimedOut(seconds(32)));
+    rig.hangs_until_it_is_restarted("web");
+    let id = rig.containers["web"].id.clone();
+    rig.event(&id, "web", EventAction::Killed { signal: Some(15) });
+    let lost = LookFailure::Unreachable("the stream ended".to_owned());
+    rig.put(2, Observation::EventsLost(lost));
+    rig.run(seconds(120));
+    let acts: Vec<String> = rig.acts.iter().map(|(_, order)| order.primitive.to_string()).collect();
+    assert_eq!(acts[..2], ["restart", "kill"], "{:?}", rig.decisions);
+}
+
+#[test]
+fn an_event_stream_that_was_away_for_long_holds_for_a_while_when_it_is_back() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.put(1, Observation::EventsLost(LookFailure::Unreachable("the stream ended".to_owned())));
+    hang(&mut rig, ["web"]);
+    rig.run(seconds(60));
+    rig.put(1, Observation::EventsOpened);
+    rig.run(seconds(55));
+    assert!(rig.acts.is_empty(), "whoever began to stop it meanwhile was not seen");
+    rig.run(seconds(15));
+    assert_eq!(restarts(&rig), 1, "{:?}", rig.holds());
 }
 
 /// A service of a container and of a URL.

@@ -71,7 +71,7 @@ fn without_an_event_stream_nothing_is_restarted_and_that_is_told() {
     assert!(why.contains("403"), "{why}");
 
     rig.put(1, Observation::EventsOpened);
-    rig.run(seconds(5));
+    rig.run(seconds(65));
     assert!(!rig.acts.is_empty(), "{:?}", rig.holds());
     assert!(rig.view().events_problem.is_none());
 }

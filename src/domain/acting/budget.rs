@@ -62,16 +62,21 @@ impl Spending {
         (at > now.awake).then_some((at, wait))
     }
 
-    /// Whether it was restarted so often that a restart is no cure.
-    pub(crate) fn is_chronic(&self, boot_id: &BootId, now: Moment) -> bool {
-        // What an allowance takes for recent after a boot need not be: that it was so often within a day is a claim.
-        let is_recent = |oldest: &Stamp| {
-            let by_wall = u64::try_from(now.wall.0.saturating_sub(oldest.moment.wall.0));
-            let by_wall = by_wall.is_ok_and(|ago| ago < millis(CHRONIC_WITHIN));
-            now.boot.since(oldest.boot_on(boot_id, now)) < CHRONIC_WITHIN
-                && (oldest.boot_id == *boot_id || by_wall)
+    /// Whether it was restarted so often that a restart is no cure; `None`: that can't be said, since the wall clock is behind.
+    pub(crate) fn is_chronic(&self, boot_id: &BootId, now: Moment) -> Option<bool> {
+        let Some(oldest) = self.recent.front().filter(|_| self.recent.len() >= CHRONIC_RESTARTS)
+        else {
+            return Some(false);
         };
-        self.recent.len() >= CHRONIC_RESTARTS && self.recent.front().is_some_and(is_recent)
+        if now.boot.since(oldest.boot_on(boot_id, now)) >= CHRONIC_WITHIN {
+            return Some(false);
+        }
+        if oldest.boot_id == *boot_id {
+            return Some(true);
+        }
+        // What an allowance takes for recent after a boot need not be: that it was so often within a day is a claim.
+        let ago = u64::try_from(now.wall.0.saturating_sub(oldest.moment.wall.0)).ok()?;
+        Some(ago < millis(CHRONIC_WITHIN))
     }
 }
 
@@ -143,7 +148,8 @@ mod tests {
             }
             spending.is_chronic(&BootId("after".into()), at(60, 4 * apart + 3600))
         };
-        assert!(!chronic(month));
-        assert!(chronic(3600));
+        assert_eq!(chronic(month), Some(false));
+        assert_eq!(chronic(3600), Some(true));
+        assert_eq!(chronic(-3600), None, "the clock is not set yet");
     }
 }

@@ -1,6 +1,8 @@
-//! How the host decides that much fails at once, what is tried then, and what is told of it (S8). What the brake is, is in `acting::brake`.
+//! How the host decides that much fails at once, what is tried then, and what is told of it (S8). What the brake is, is in
+//! `acting::brake`.
 
 use super::host_key;
+use crate::domain::watching::{lifecycle::Lifecycle, replica::Replica};
 use crate::domain::{
     Domain,
     acting::{
@@ -35,16 +37,14 @@ impl Domain {
             return None;
         };
         let now = self.now;
-        // What was not looked at yet, or can't be, neither fails at once nor is over: how much fails is not known.
+        // Before all was looked at, how much of it fails is not known: neither much nor little.
         let looked_at = self.own_start + LOOKED_AT_WITHIN;
-        if now.awake < looked_at {
-            return Some(looked_at);
-        }
-        if !self.looking.has_listed || self.looking.blind().is_some() {
-            if let Brake::Engaged(engaged) = &mut self.host.brake {
-                engaged.over_since = None;
-            }
-            return Some(now.awake + CHOOSE_AGAIN_AFTER);
+        if !self.has_looked_at_all() {
+            return Some(if now.awake < looked_at {
+                looked_at
+            } else {
+                now.awake + CHOOSE_AGAIN_AFTER
+            });
         }
         match std::mem::take(&mut self.host.brake) {
             Brake::Released => {
@@ -62,7 +62,8 @@ impl Domain {
                 }
             }
             Brake::Engaged(mut engaged) => {
-                let little = self.host.failing.is_little(policy);
+                // What can't be looked at now is not seen to be well.
+                let little = self.looking.blind().is_none() && self.host.failing.is_little(policy);
                 engaged.over_since = if little { engaged.over_since.or(Some(now)) } else { None };
                 let over = engaged
                     .over_since
@@ -88,6 +89,15 @@ impl Domain {
                 until
             }
         }
+    }
+
+    /// Whether everything that the engine has listed was looked at since our start, or has had the time for it.
+    fn has_looked_at_all(&self) -> bool {
+        let unseen = |replica: &Replica| {
+            replica.lifecycle == Lifecycle::Unseen && replica.could_not_look.is_none()
+        };
+        let in_time = self.now.awake >= self.own_start + LOOKED_AT_WITHIN;
+        self.looking.has_listed && (in_time || !self.replicas.values().any(unseen))
     }
 
     /// One of the failing replicas that nothing but the brake holds, so that what it needs is healthy; never one that holds

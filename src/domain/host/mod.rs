@@ -1,6 +1,7 @@
 //! How the host thinks: the store, the engine, the brake, and what is told of them.
 
 mod brake;
+
 use super::{
     Domain,
     acting::{

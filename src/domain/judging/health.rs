@@ -32,7 +32,7 @@ pub(crate) struct HealthEvidence {
     pub(crate) reading: Reading,
     /// The newest entry that was counted.
     last_counted: Option<EngineMs>,
-    /// When the last check that passed began, at the latest: however long ago that was when it was looked at.
+    /// When the last check that passed began, or up to a second earlier: however long ago that was when it was looked at.
     pub(crate) last_pass: Option<Moment>,
     /// Since when it has stopped reporting.
     pub(crate) stale_since: Option<Moment>,

@@ -49,7 +49,7 @@ pub enum Observation {
     },
     /// The engine said that something happened.
     Event(EngineEvent),
-    /// The event stream is open (again). What happened while it was closed is unknown: the list is asked for.
+    /// The event stream is open (again). What happened lately while it was closed follows; for the rest the list is asked for.
     EventsOpened,
     /// The event stream was lost, or events were dropped.
     EventsLost(LookFailure),

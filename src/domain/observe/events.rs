@@ -75,6 +75,10 @@ impl Domain {
             return;
         }
         let is_it = replica.kept.container.as_ref() == Some(&event.container);
+        let of_earlier_life = replica
+            .inspection
+            .as_ref()
+            .is_some_and(|seen| is_it && seen.started.is_some_and(|started| event.at < started));
         let (word, by_hand) = match &event.action {
             EventAction::Stopped => ("stop", true),
             // Of what was started with `--rm` the engine's removal is no more than the end of its process.
@@ -104,7 +108,8 @@ impl Domain {
         let is_ending = is_it && matches!(event.action, EventAction::Killed { .. });
         replica.kept.touched = Some(Touch { at, what: word.to_owned(), is_ending });
         // Of a container that the replica no longer is, the end is only a touch.
-        if by_hand && is_it && replica.kept.stopped_by_hand.is_none() {
+        // Nor is it of this one what is told late of a life before it.
+        if by_hand && is_it && !of_earlier_life && replica.kept.stopped_by_hand.is_none() {
             replica.kept.stopped_by_hand = Some(at);
             replica.kept.stopped_life = match replica.lifecycle {
                 // Which life that was, the look shows that follows.

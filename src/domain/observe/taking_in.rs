@@ -1,4 +1,5 @@
-//! What a look changes of a replica: which of two containers it is, in which life, and whether a stop by hand still explains how it stands.
+//! What a look changes of a replica: which of two containers it is, in which life, and whether a stop by hand still explains
+//! how it stands.
 
 use crate::domain::{
     judging::{health, verdict::Evidence},
@@ -62,8 +63,9 @@ impl Replica {
             return false;
         }
         if !same {
-            // What somebody did to the one before says nothing of this one.
+            // What was done to the one before says nothing of this one, and a call that is open names that one.
             self.forget_stop_by_hand();
+            self.kept.unanswered_since = None;
             if let (false, Some(before)) = (old_is_over, &self.inspection) {
                 let double = Double { name: before.name.clone(), since: double_since };
                 self.doubles.insert(before.id.clone(), double);

@@ -149,7 +149,8 @@ impl Domain {
             engine_start: self.host.engine_start,
             hold_file: self.host.hold_file,
             actions_refused: self.host.is_refused(self.now.awake),
-            touches_unseen: self.looking.touches_unseen().is_some(),
+            no_events: self.looking.no_events().is_some(),
+            events_back_at: self.looking.events_back_at,
             cannot_record: self.durability.failing().is_some(),
             dependency_down: self.dependency_down(replica),
             paid_already: replica

@@ -219,6 +219,10 @@ impl Domain {
         if let Some(acts) = attempt.own_acts(replica.inspection.as_deref()) {
             replica.own_acts = Some(acts);
         }
+        if attempt.left_open {
+            replica.own_until = Some(self.now.awake + CALL_OPEN_FOR);
+            replica.kept.unanswered_since = Some(self.now);
+        }
         let stamp = self.stamp();
         match &ending {
             Ending::Verified { .. } => {
@@ -247,7 +251,6 @@ impl Domain {
                 };
                 if attempt.may_still_act() {
                     replica.own_until = Some(self.now.awake + CALL_OPEN_FOR);
-                    replica.kept.unanswered_since = Some(self.now);
                 }
             }
             Ending::Abandoned(_) | Ending::Refused(_) => {

@@ -95,14 +95,17 @@ impl Domain {
         let stands_still = replica.kept.absent_since.is_some();
         let ran = replica.has_run;
         replica.has_run |= replica.lifecycle.running().is_some();
-        if stands_still == stood_still || !ran || replica.kept.attempt.is_some() {
-            return;
-        }
-        let decision = if stands_still {
-            Decision::StandsStill { state: replica.lifecycle.to_string() }
-        } else {
-            Decision::RunsAgain
+        let may_be_ours = replica.kept.attempt.is_some()
+            || replica.kept.own_stop.is_some()
+            || replica.own_until.is_some_and(|until| until > self.now.awake);
+        let decision = match (stood_still, stands_still) {
+            (false, true) if ran && !may_be_ours => {
+                Decision::StandsStill { state: replica.lifecycle.to_string() }
+            }
+            (true, false) if replica.standstill_said => Decision::RunsAgain,
+            (false | true, true) | (false | true, false) => return,
         };
+        replica.standstill_said = stands_still;
         self.decide(Some(&replica.policy.name), Some(&replica.kept.name), decision);
     }
 
@@ -136,8 +139,7 @@ impl Domain {
     pub(super) fn count_trouble(&mut self, replica: &mut Replica) {
         let instance = replica.lifecycle.running().cloned();
         let streaks: Vec<(String, Streak)> = failing_streaks(replica);
-        // Between a life's end and the next look the streak is still the old one, and is counted; what stands still fails no
-        // more.
+        // What stands still fails no more, whatever its streak was.
         let counts = instance.is_some() || replica.lifecycle == Lifecycle::Remote;
         if counts && !streaks.is_empty() && replica.kept.trouble.is_none() {
             let (_, first) = &streaks[0];

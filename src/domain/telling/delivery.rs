@@ -1,11 +1,8 @@
-//! That a person hears of it: what each sink was told, what it is owed, and when the next attempt is. How the sink itself is,
-//! is in `sink`.
+//! That a person hears of it: what each sink is owed, and what is sent next.
 //!
-//! One row for each (sink, incident), in the same transaction as the incident (P1). A message keeps its ID, and so its
-//! idempotency key, over all attempts. One message is under way per sink, so that a slow sink delays only itself (P4) and
-//! order is kept. A sink that asks to be left alone is, as a whole; one that is broken is tried again ever more rarely and
-//! heals by itself. A message that is refused stays owed for a day. Before every attempt the question is asked anew what the
-//! sink is owed: what is no longer true is not sent.
+//! A message keeps its ID, and so its idempotency key, over all attempts. One message is under way per sink, so that a slow
+//! sink delays only itself (P4) and order is kept. Before every attempt the question is asked anew what the sink is owed: what
+//! is no longer true is not sent.
 
 use super::{
     answer::retry_wait,

@@ -24,6 +24,10 @@ const MOST_IN_FLIGHT: usize = 16;
 /// After a failed list, the next one; doubles up to the usual pace.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 
+/// What happened within so long is replayed when the event stream is opened anew: the engine keeps 256 events, of which each
+/// healthcheck on the host makes three.
+const REPLAYED: Duration = Duration::from_secs(10);
+
 /// Between two questions about a container that can't be inspected.
 const MAX_RETRY: Duration = Duration::from_secs(30);
 
@@ -41,6 +45,8 @@ pub(crate) struct Looking {
     pub(crate) was_away: bool,
     /// Since when there has been no event stream, and why. The list was asked for on that account.
     events_lost: Option<(Moment, LookFailure)>,
+    /// When it came back after it had been away for [`REPLAYED`] or longer.
+    pub(crate) events_back_at: Option<AwakeMs>,
     /// The full list came at least once.
     pub(crate) has_listed: bool,
     /// A full list has come since the config was last read.
@@ -86,6 +92,7 @@ impl Looking {
             last: LookId(0),
             was_away: false,
             events_lost: None,
+            events_back_at: None,
             has_listed: false,
             has_listed_as_configured: false,
         }
@@ -232,14 +239,17 @@ impl Looking {
         self.events_lost = Some((since.unwrap_or(now), failure));
     }
 
-    /// The event stream is open: what happened meanwhile is in the list.
+    /// The event stream is open: how things stand is in the list, and who brought that about in what the stream replays.
     pub(crate) fn events_opened(&mut self, now: AwakeMs) {
-        self.events_lost = None;
+        let lost = self.events_lost.take();
+        if lost.is_some_and(|(since, _)| now.since(since.awake) >= REPLAYED) {
+            self.events_back_at = Some(now);
+        }
         self.want_list(now);
     }
 
-    /// Since when nobody could be seen acting on a container, and why.
-    pub(crate) fn touches_unseen(&self) -> Option<(Moment, &LookFailure)> {
+    /// Since when there has been no event stream, and why.
+    pub(crate) fn no_events(&self) -> Option<(Moment, &LookFailure)> {
         self.events_lost.as_ref().map(|(since, failure)| (*since, failure))
     }
 

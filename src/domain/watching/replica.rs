@@ -5,6 +5,7 @@ use crate::domain::{
     acting::{
         attempt::{Attempt, BEYOND_STOP, ENGINE_STOP_TIMEOUT},
         budget::Spending,
+        gates::{CALL_OPEN_FOR, restarts_made},
         hold::Hold,
         own_stop::OwnStop,
     },
@@ -52,7 +53,7 @@ pub struct ReplicaRecord {
     pub stopped_life: Option<Instance>,
     /// Since when it has not been running.
     pub absent_since: Option<Moment>,
-    /// When an attempt ended whose call nobody had answered: it may be carried out still.
+    /// When an attempt ended with a call that is still open: whoever holds it may carry it out still.
     #[serde(default)]
     pub unanswered_since: Option<Moment>,
     /// Somebody else's last touch: a stop of theirs may go on for longer than a restart of ours takes.
@@ -99,6 +100,8 @@ pub(crate) struct Replica {
     pub(crate) was_healthy: bool,
     /// It was seen to run since our start.
     pub(crate) has_run: bool,
+    /// That it stands still, by no act of ours, was said.
+    pub(crate) standstill_said: bool,
     /// Since when it could not be looked at, and why.
     pub(crate) could_not_look: Option<(Moment, String)>,
     /// Since when it has been frozen, as far as we saw.
@@ -188,6 +191,8 @@ impl Replica {
         listed: bool,
         now: Moment,
     ) -> Self {
+        // A call that is open may still be carried out, and that is our doing then.
+        let own_until = kept.unanswered_since.map(|since| since.awake + CALL_OPEN_FOR);
         Self {
             kept,
             recorded: None,
@@ -203,8 +208,9 @@ impl Replica {
             blind_since: None,
             was_healthy: false,
             has_run: false,
+            standstill_said: false,
             could_not_look: None,
-            own_until: None,
+            own_until,
             own_acts: None,
             paused_since: None,
             hold: None,
@@ -229,7 +235,7 @@ impl Replica {
     pub(crate) fn is_given_up(&self) -> bool {
         match &self.hold {
             Some(Hold::BudgetSpent { .. }) => true,
-            Some(Hold::Stateful) => self.kept.spending.spent > 0,
+            Some(Hold::Stateful) => restarts_made(self) > 0,
             Some(_) | None => false,
         }
     }

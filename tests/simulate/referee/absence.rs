@@ -122,6 +122,11 @@ impl Absence {
 /// for that too, and does not start it again.
 fn signalled(containers: &[&Container<'_>], ended: Ms) -> bool {
     let shortly = ended.saturating_sub(SIGNAL_ENDS_WITHIN_MS)..=ended;
+    let mut stops = containers.iter().flat_map(|container| &container.stops);
+    if stops.any(|(at, by)| *by == Who::Defib && shortly.contains(at)) {
+        // What was told of may be defib's own.
+        return false;
+    }
     containers.iter().flat_map(|container| &container.events).any(|shown| {
         let ends = matches!(shown.what, EventAction::Killed { signal: Some(2 | 9 | 15) });
         ends && shortly.contains(&shown.at)

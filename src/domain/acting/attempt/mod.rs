@@ -3,11 +3,12 @@
 //! Looking costs nothing, so nothing is paid before the gates were asked with what was just seen; then what is spent and what
 //! is intended are one record, and nothing is done before that is on disk: a crash before it forgets an attempt that did
 //! nothing, a crash after it finds it paid for. Nothing is assumed: after every rung the container is looked at.
-//! A call that did not answer is not sent again while it may still be carried out; what it did is found out. Every phase has a deadline, so an attempt
-//! always ends, and its end says what is true: cured, not cured, or given up before anything was done.
+//! A call that is still open is not sent again while whoever holds it may carry it out; what it did is found out. Every phase
+//! has a deadline, so an attempt always ends, and its end says what is true: cured, not cured, or given up before anything was
+//! done.
 //!
-//! Here is what an attempt is; `deadlines` says when its phases end, `machine` is the table, `observing` what a look after a
-//! rung says.
+//! Here is what an attempt is; `phase` says how far one can be, `deadlines` when its phases end, `machine` is the table,
+//! `observing` what a look after a rung says, `proof` what can be proven of a stop.
 
 mod deadlines;
 mod machine;
@@ -30,7 +31,7 @@ use crate::domain::{
     name::{AttemptId, ContainerId, Instance, Seq},
     observation::{ActOutcome, Inspection},
 };
-use phase::is_unanswered;
+use phase::{is_open, is_unanswered};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use words::words;
@@ -67,6 +68,9 @@ pub struct Attempt {
     /// That the container stands still is its own doing: the engine said so, or was seen to send the stop.
     #[serde(default)]
     pub is_proven: bool,
+    /// A call of it was not answered in time, and is still open: whoever holds it may carry it out yet.
+    #[serde(default)]
+    pub left_open: bool,
     /// When it was picked up after a restart of ours, if it was: what the rung did is not known then.
     pub resumed: Option<Moment>,
     /// What each rung came to, in words.
@@ -176,6 +180,7 @@ impl Attempt {
             stop_sent: None,
             called: None,
             is_proven: false,
+            left_open: false,
             resumed: None,
             outcomes: Vec::new(),
             findings: Vec::new(),
@@ -263,6 +268,14 @@ impl Attempt {
     }
 
     fn enter(&mut self, phase: Phase, now: Moment) {
+        self.left_open = match &phase {
+            Phase::Observing { report, .. } => self.left_open || is_open(report),
+            // It was carried out: this life came of it.
+            Phase::Verifying { .. } => false,
+            Phase::Evidence | Phase::Inspecting | Phase::Intent { .. } | Phase::Acting { .. } => {
+                self.left_open
+            }
+        };
         self.phase = phase;
         self.phase_since = now;
     }

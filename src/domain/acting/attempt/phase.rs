@@ -77,3 +77,17 @@ pub(super) fn is_unanswered(report: &Report) -> bool {
         ) => false,
     }
 }
+
+/// Whether the call was sent and nobody has hung up: only our waiting for it has ended.
+pub(super) fn is_open(report: &Report) -> bool {
+    match report {
+        Report::NoAnswer | Report::Answered(ActOutcome::TimedOut(_)) => true,
+        Report::Answered(
+            ActOutcome::Done
+            | ActOutcome::Denied(_)
+            | ActOutcome::NoSuchContainer
+            | ActOutcome::Failed { .. }
+            | ActOutcome::Unreachable(_),
+        ) => false,
+    }
+}

@@ -51,6 +51,7 @@ impl Attempt {
     pub(crate) fn forget_what_reached_it(&mut self) {
         self.intent_at = None;
         self.stop_sent = None;
+        self.left_open = false;
         self.called = None;
     }
 

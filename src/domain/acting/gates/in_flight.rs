@@ -1,5 +1,5 @@
-//! One action in flight per replica, `max_acting` per service, `max_concurrent` per host; unverified counts as acting, and so does a call that
-//! nobody answered and that may still be carried out (S3).
+//! One action in flight per replica, `max_acting` per service, `max_concurrent` per host; unverified counts as acting, and so
+//! does a call that was not answered in time and that whoever holds it may still carry out (S3).
 
 use super::{Scene, Shut};
 use crate::domain::acting::hold::{Hold, Limit};
@@ -10,7 +10,10 @@ use std::time::Duration;
 pub(crate) const CALL_OPEN_FOR: Duration = Duration::from_secs(300);
 
 pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
-    let since = scene.replica.kept.unanswered_since;
+    // What stands still by our own stop is only started: that ends nothing, whatever comes late.
+    let since = scene.replica.kept.unanswered_since.filter(|_| !scene.replica.stands_by_own_stop());
+    // An engine that has begun anew carries nothing out that it was told before.
+    let since = since.filter(|since| scene.engine_start.is_none_or(|start| start < since.awake));
     let open_until = since.map(|since| since.awake + CALL_OPEN_FOR);
     if let Some(until) = open_until.filter(|until| scene.now.awake < *until) {
         return Shut::until(Hold::CallOpen, until);

@@ -26,7 +26,7 @@ mod touch;
 
 pub(crate) use self::evidence as evidence_case;
 pub(crate) use in_flight::CALL_OPEN_FOR;
-pub(crate) use stateful::{is_stateful, restarts_allowed};
+pub(crate) use stateful::{is_stateful, restarts_allowed, restarts_made};
 
 use super::{brake::Brake, budget::HostSpending, hold::Hold};
 use crate::domain::{
@@ -56,7 +56,9 @@ pub(crate) struct Scene<'a> {
     pub(crate) hold_file: bool,
     pub(crate) actions_refused: bool,
     /// There is no event stream.
-    pub(crate) touches_unseen: bool,
+    pub(crate) no_events: bool,
+    /// When it came back, where it had been away for so long that what was done meanwhile may not be told any more.
+    pub(crate) events_back_at: Option<AwakeMs>,
     pub(crate) cannot_record: bool,
     /// What it needs and what was not seen healthy since it began to fail, and whether that has anything to be judged by.
     pub(crate) dependency_down: Option<(ServiceName, bool)>,

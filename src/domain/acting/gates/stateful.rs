@@ -19,14 +19,17 @@ pub(crate) fn restarts_allowed(replica: &Replica) -> u32 {
     if is_stateful(replica) { restarts.min(1) } else { restarts }
 }
 
+/// Restarts that count against that: an allowance that is full again, for what holds data, is one for another trouble.
+pub(crate) fn restarts_made(replica: &Replica) -> u32 {
+    let spent = replica.kept.spending.spent;
+    let in_trouble = replica.kept.trouble.as_ref().map_or(0, |trouble| trouble.attempts);
+    if is_stateful(replica) { spent.max(in_trouble) } else { spent }
+}
+
 pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
     if !is_stateful(scene.replica) {
         return None;
     }
-    let kept = &scene.replica.kept;
-    // An allowance that is full again is one for another trouble.
-    let in_trouble = kept.trouble.as_ref().map_or(0, |trouble| trouble.attempts);
-    let made = kept.spending.spent.max(in_trouble);
-    let others = made.saturating_sub(u32::from(scene.paid_already));
+    let others = restarts_made(scene.replica).saturating_sub(u32::from(scene.paid_already));
     if !scene.replica.listed || others >= 1 { Shut::because(Hold::Stateful) } else { None }
 }

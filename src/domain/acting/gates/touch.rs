@@ -1,7 +1,10 @@
 //! Somebody else acted on it just now: they are at it; or whether anybody is can't be seen (S10).
 
 use super::{Scene, Shut};
-use crate::domain::{acting::hold::Hold, watching::replica::Touch};
+use crate::domain::{
+    acting::{attempt::Attempt, hold::Hold},
+    watching::replica::Touch,
+};
 use std::time::Duration;
 
 /// How long somebody's touch holds: as long as a person needs to see what it did.
@@ -13,8 +16,12 @@ pub(crate) const ENDING_HOLDS_FOR: Duration = Duration::from_secs(600);
 
 pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
     touched(scene).or_else(|| {
-        // Only events say that somebody stops it, whatever time they gave it for that.
-        scene.touches_unseen.then_some(Shut { hold: Hold::TouchesUnseen, until: None })
+        // Only events say that somebody stops it, whatever time they gave it for that. What was begun is not left half done.
+        let has_begun = scene.replica.kept.attempt.as_ref().is_some_and(Attempt::has_acted);
+        let back_until = scene.events_back_at.map(|at| at + TOUCH_HOLDS_FOR);
+        let back_until = back_until.filter(|until| *until > scene.now.awake);
+        let unseen = scene.no_events || back_until.is_some();
+        (unseen && !has_begun).then_some(Shut { hold: Hold::TouchesUnseen, until: back_until })
     })
 }
 

@@ -9,7 +9,6 @@ use crate::domain::{
     name::ServiceName,
     policy::ServicePolicy,
     telling::{incident::Picture, wording},
-    watching::replica::Replica,
 };
 
 impl Domain {
@@ -54,27 +53,5 @@ impl Domain {
         let is_seen = seen_all || !count.missing.is_empty();
         let level = (lasts && missing && !braked && is_seen).then_some(severity);
         Some(Picture::failing(since, level, content))
-    }
-
-    pub(in crate::domain::service) fn picture_by_hand(
-        &self,
-        name: &ServiceName,
-        listed: bool,
-        deadlines: &mut Vec<AwakeMs>,
-    ) -> Option<Picture> {
-        if !listed {
-            return None;
-        }
-        let theirs =
-            |replica: &&Replica| absence::is_by_hand(replica) || replica.paused_since.is_some();
-        let members: Vec<&Replica> = self.members(name).into_iter().filter(theirs).collect();
-        let since = members
-            .iter()
-            .filter_map(|replica| replica.paused_since.or_else(|| absence::stands_since(replica)))
-            .min_by_key(|since| since.awake)?;
-        deadlines.push(since.awake + absence::BY_HAND_AFTER);
-        let due = self.now.awake.since(since.awake) >= absence::BY_HAND_AFTER;
-        let content = wording::by_hand(&members);
-        Some(Picture::failing(since, due.then_some(Severity::Ticket), content))
     }
 }

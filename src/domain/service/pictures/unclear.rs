@@ -1,4 +1,4 @@
-//! That a service can not be judged: it can not be looked at, has never passed, or nobody can say which container is meant.
+//! That a service can't be judged: it can't be looked at, has never passed, or nobody can say which container is meant.
 
 use crate::domain::{
     Domain,
@@ -134,7 +134,7 @@ impl Domain {
     }
 
     /// The incident of this kind that is open for a service.
-    fn open(&self, name: &ServiceName, kind: IncidentKind) -> Option<&Incident> {
+    pub(super) fn open(&self, name: &ServiceName, kind: IncidentKind) -> Option<&Incident> {
         let key = IncidentKey { service: Some(name.clone()), kind };
         self.incidents.get(&key).filter(|known| known.story.stage != Stage::Resolved)
     }

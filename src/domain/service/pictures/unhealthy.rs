@@ -173,22 +173,4 @@ impl Domain {
             same && about && loud && incident.story.stage == Stage::Failing
         })
     }
-
-    pub(in crate::domain::service) fn picture_chronic(
-        &self,
-        name: &ServiceName,
-        deadlines: &mut Vec<AwakeMs>,
-    ) -> Option<Picture> {
-        let chronic: Vec<&Replica> = self
-            .members(name)
-            .into_iter()
-            .filter(|replica| replica.kept.spending.is_chronic(&self.boot_id, self.now))
-            .collect();
-        let first = chronic.first()?;
-        // Looked at hourly: that it is no more so is no news that hurries.
-        deadlines.push(self.now.awake + Duration::from_secs(3600));
-        let since = first.kept.spending.recent.front().map_or(self.now, |stamp| stamp.moment);
-        let content = wording::chronic(name, &chronic);
-        Some(Picture::failing(since, Some(Severity::Ticket), content))
-    }
 }

@@ -1,23 +1,28 @@
 //! The sentences. Written for somebody woken by them: what is wrong, what was done and whether it helped, what to do next.
 //! Plain text, short, and nothing claimed that was not seen. Text from outside stands in here as it came; renderers clean
-//! it. Here is what is said of services; `host` has what is said of the host, `over` of what has ended.
+//! it.
+//!
+//! Of services: `unhealthy` (with `restart` for each try, and `steps` and `needed` for what to do), `missing`, `by_hand`, `unclear`
+//! and `chronic`. Of the host: `host`. Of what has ended: `over`.
 
-use crate::domain::watching::replica::Replica;
-
+mod by_hand;
+mod chronic;
 pub(crate) mod host;
-
-pub(crate) mod needed;
-
 mod missing;
+pub(crate) mod needed;
 pub(crate) mod over;
 mod restart;
 mod steps;
 mod unclear;
 mod unhealthy;
 
-pub(crate) use missing::{by_hand, down};
-pub(crate) use unclear::{ambiguous, cannot_evaluate, chronic, never_passed};
+pub(crate) use by_hand::by_hand;
+pub(crate) use chronic::chronic;
+pub(crate) use missing::down;
+pub(crate) use unclear::{ambiguous, cannot_evaluate, never_passed};
 pub(crate) use unhealthy::unhealthy;
+
+use crate::domain::watching::replica::Replica;
 
 /// A message names at most so many members; the rest is counted.
 const MOST_MEMBERS: usize = 12;
@@ -36,4 +41,12 @@ fn bounded(mut lines: Vec<String>) -> Vec<String> {
         lines.push(format!("… and {more} more"));
     }
     lines
+}
+
+/// The lines of all members; where these are too many, of each the one that says most, before any member is left out.
+fn of_all(of_members: Vec<Vec<String>>, one: fn(&[String]) -> Option<&String>) -> Vec<String> {
+    if of_members.iter().map(Vec::len).sum::<usize>() <= MOST_LINES_TOLD {
+        return of_members.into_iter().flatten().collect();
+    }
+    bounded(of_members.iter().filter_map(|lines| one(lines)).cloned().collect())
 }

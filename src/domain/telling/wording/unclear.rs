@@ -1,6 +1,6 @@
-//! What is said of what can not be judged, of what never passed, and of what is restarted again and again.
+//! What is said of what can't be judged: it can't be looked at, has never passed, or nobody can say which container is meant.
 
-use super::{bounded, lines};
+use super::bounded;
 use crate::domain::{
     name::ServiceName, policy::ServicePolicy, telling::incident::Content,
     watching::replica::Replica,
@@ -23,23 +23,6 @@ pub(crate) fn never_passed(policy: &ServicePolicy, lines: Vec<String>) -> Conten
         next_steps: vec!["check the probe's port, path and expected status in the config; if they are right, the service has not worked since".to_owned()],
         runbook: policy.runbook.clone(),
         note: policy.note.clone(),
-        ..Content::default()
-    }
-}
-
-pub(crate) fn chronic(name: &ServiceName, members: &[&Replica]) -> Content {
-    let count = members.first().map_or(0, |replica| replica.kept.spending.recent.len());
-    Content {
-        headline: format!(
-            "{name}: restarted at least {count} times within a day; restarts are no cure"
-        ),
-        members: lines(members, |replica| {
-            format!(
-                "{}: at least {} restarts",
-                replica.kept.name,
-                replica.kept.spending.recent.len()
-            )
-        }),
         ..Content::default()
     }
 }

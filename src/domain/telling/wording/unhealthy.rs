@@ -1,8 +1,6 @@
 //! What is said of a service that fails: what each of its replicas shows, what was done, and how it ended.
 
-use super::{
-    MOST_LINES_TOLD, bounded, lines, needed::Needed, restart::attempt_line, steps::next_steps,
-};
+use super::{lines, needed::Needed, of_all, restart::attempt_line, steps::next_steps};
 use crate::domain::{
     acting::hold::Hold,
     judging::{trouble::Trouble, verdict::Verdict},
@@ -209,15 +207,4 @@ fn held(replica: &Replica, hold: &Hold, needed: impl Fn(&str) -> Option<Needed>)
         Hold::Stateful => format!("not restarted {when}: it holds data, and had its one restart"),
         _ => format!("not restarted {when}: {hold}"),
     }
-}
-
-/// The lines of all members; where these are too many, of each the one that says most, before any member is left out.
-pub(super) fn of_all(
-    of_members: Vec<Vec<String>>,
-    one: fn(&[String]) -> Option<&String>,
-) -> Vec<String> {
-    if of_members.iter().map(Vec::len).sum::<usize>() <= MOST_LINES_TOLD {
-        return of_members.into_iter().flatten().collect();
-    }
-    bounded(of_members.iter().filter_map(|lines| one(lines)).cloned().collect())
 }
