@@ -283,6 +283,9 @@ impl Chronicle {
             Decision::TroubleBegan { shows } => {
                 tracing::warn!(service, "{who} is unhealthy: {shows}")
             }
+            Decision::FailsAgain { shows } => {
+                tracing::warn!(service, "{who} is unhealthy again: {shows}")
+            }
             Decision::Recovered => tracing::info!(
                 service,
                 "{who} is healthy again; its trouble is over when it has stayed so"

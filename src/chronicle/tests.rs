@@ -96,6 +96,7 @@ fn no_text_from_outside_begins_a_line_or_acts_in_one() {
         let decisions = [
             Decision::TroubleBegan { shows: text() },
             Decision::TroubleOver,
+            Decision::FailsAgain { shows: text() },
             Decision::StandsStill { state: "stopped, exit code 137".to_owned() },
             Decision::RunsAgain,
             Decision::Held(Hold::Touched(text())),

@@ -131,6 +131,11 @@ pub enum Decision {
         /// What it shows.
         shows: String,
     },
+    /// A replica in trouble that had been healthy again fails once more.
+    FailsAgain {
+        /// What it shows.
+        shows: String,
+    },
     /// A replica in trouble is healthy again, by no attempt of ours. Its trouble is over when it has stayed so.
     Recovered,
     /// A replica's trouble is over.

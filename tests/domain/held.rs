@@ -6,7 +6,7 @@ use crate::rig::*;
 use defib::domain::{
     acting::attempt::Ending,
     effect::Primitive,
-    message::{IncidentKind, MessageKind},
+    message::{IncidentKind, MessageKind, Severity},
     name::ServiceName,
     observation::{ActOutcome, ContainerState, EventAction, Healthcheck, LookFailure, Observation},
     policy::{Place, ProbePolicy, ProbeSpec, RestartMode, ServicePolicy},
@@ -100,6 +100,27 @@ fn what_holds_data_has_one_restart_in_a_trouble_however_its_budget_refills() {
     assert_eq!(rig.holds().last(), Some(&"stateful"));
     assert_eq!(rig.view().replicas[0].spent, (1, 1));
     assert!(rig.view().incidents.iter().any(|incident| incident.story.given_up));
+}
+
+#[test]
+fn what_fails_again_while_an_order_holds_it_back_is_no_notice_first() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.put(1, Observation::HoldFile(true));
+    for _ in 0..2 {
+        rig.behave("web", Behaviour::Hangs);
+        rig.run(seconds(60));
+        rig.behave("web", Behaviour::Fine);
+        rig.run(seconds(60));
+    }
+    assert!(
+        rig.told().iter().all(|(_, severity, _)| *severity == Severity::Page),
+        "{:?}",
+        rig.told()
+    );
+    let again = |decision: &Decision| matches!(decision, Decision::FailsAgain { .. });
+    assert_eq!(decided(&rig, again), 1);
 }
 
 #[test]

@@ -510,7 +510,7 @@ fn a_hold_that_ends_by_itself_says_when() {
     rig.until(|rig| rig.acts.len() == 1);
     rig.run(seconds(2));
     rig.behave("web", Behaviour::Hangs);
-    let reason = "it was restarted less than 10s ago";
+    let reason = "the last try ended less than 10s ago";
     let backing_off = lasts(&mut rig, reason);
     assert!(near(backing_off) && backing_off.0 > seconds(5), "{backing_off:?}");
     rig.until(|rig| rig.acts.len() == 2);

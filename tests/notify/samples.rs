@@ -123,7 +123,7 @@ pub(crate) fn relapsed() -> Message {
         decided: WallMs(SINCE + 245_000),
         headline: "account-server is unhealthy (5 failures)".to_owned(),
         members: vec!["windy/account-server/1 (unhealthy again for 12s; 5 failures in all, since it first failed, 4m 5s): Docker's healthcheck fails: wget: download timed out".to_owned()],
-        done: vec!["restart 1 of 2: healthy again 40s after it was begun".to_owned(), "not restarted yet: it was restarted less than 5m ago".to_owned()],
+        done: vec!["restart 1 of 2: healthy again 40s after it was begun".to_owned(), "not restarted yet: the last try ended less than 5m ago; the next is restart 2 of 2".to_owned()],
         ..page()
     }
 }

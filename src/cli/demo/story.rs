@@ -105,6 +105,7 @@ impl Story {
             Decision::TroubleBegan { .. }
             | Decision::Recovered
             | Decision::TroubleOver
+            | Decision::FailsAgain { .. }
             | Decision::StandsStill { .. }
             | Decision::RunsAgain
             | Decision::Spent(_)

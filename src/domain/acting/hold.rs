@@ -36,9 +36,9 @@ pub enum Hold {
     CallOpen,
     /// Something else is being acted on (S3).
     InFlight(Limit),
-    /// Restarted too recently.
+    /// The last try ended too recently.
     BackingOff {
-        /// Milliseconds between two restarts, for now.
+        /// Milliseconds between its end and the next, for now.
         wait_ms: u64,
     },
     /// Its restarts are spent (S4).
@@ -255,7 +255,7 @@ impl fmt::Display for Hold {
             }
             Hold::BackingOff { wait_ms } => {
                 let wait = Spoken(Duration::from_millis(*wait_ms));
-                write!(f, "it was restarted less than {wait} ago")
+                write!(f, "the last try ended less than {wait} ago")
             }
             Hold::BudgetSpent { restarts: 0, .. } => f.write_str("its budget has no restart"),
             Hold::BudgetSpent { restarts, refill_after_ms } => {

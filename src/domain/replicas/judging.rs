@@ -152,10 +152,12 @@ impl Domain {
                 Decision::TroubleBegan { shows },
             );
         }
+        let mut relapsed = false;
         if let Some(trouble) = &mut replica.kept.trouble {
             if let (Some((_, first)), true) = (streaks.first(), replica.was_healthy) {
                 trouble.onset = first.since.unwrap_or(self.now);
                 replica.was_healthy = false;
+                relapsed = trouble.counted.values().any(|counted| counted.here > 0);
             }
             // How it fails while defib stops it says nothing of what was wrong.
             let is_touched = replica.kept.attempt.as_ref().is_some_and(Attempt::is_touching);
@@ -165,6 +167,14 @@ impl Domain {
                     trouble.shows.clone_from(&streak.shows);
                 }
             }
+        }
+        if let Some((_, Streak { shows, .. })) = streaks.first().filter(|_| relapsed) {
+            let shows = shows.clone();
+            self.decide(
+                Some(&replica.policy.name),
+                Some(&replica.kept.name),
+                Decision::FailsAgain { shows },
+            );
         }
         // What was kept stands until it was looked at: only then is there anything to put in its place.
         if replica.lifecycle.running().is_some() || replica.lifecycle == Lifecycle::Remote {

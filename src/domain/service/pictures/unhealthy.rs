@@ -1,10 +1,12 @@
-//! That a service fails, and how much that disturbs: nobody is woken for what is being cured, nor for what its cause stands for.
+//! That a service fails, and how much that disturbs: nobody is woken for what is being cured, nor for what its cause stands
+//! for.
 
 use crate::domain::{
     Domain,
     acting::{
         attempt::Attempt,
         brake::Brake,
+        gates::first_order,
         hold::{Hold, Settle},
     },
     judging::verdict::Verdict,
@@ -122,7 +124,10 @@ impl Domain {
             PageWhen::AtOnce => policy.severity,
         };
         let held_for = self.now.awake.since(replica.hold_since);
-        let brief = replica.hold.as_ref().is_some_and(Hold::is_brief) && held_for < BRIEF_FOR;
+        // What ends by itself is no cure under way where somebody's order is behind it.
+        let brief = replica.hold.as_ref().is_some_and(Hold::is_brief)
+            && held_for < BRIEF_FOR
+            && first_order(&self.scene(replica)).is_none();
         let settling = self.now.awake < self.own_start + self.policy.settling.own_start;
         if trouble.not_cured > 0 || trouble.attempts > 1 || replica.is_given_up() {
             return Some(policy.severity);

@@ -2,7 +2,10 @@
 
 use super::{lines, needed::Needed, of_all, restart::attempt_line, steps::next_steps};
 use crate::domain::{
-    acting::hold::Hold,
+    acting::{
+        gates::{restarts_allowed, restarts_made},
+        hold::Hold,
+    },
     judging::{trouble::Trouble, verdict::Verdict},
     moment::{Moment, Spoken},
     name::ServiceName,
@@ -95,6 +98,9 @@ fn recovery(name: &ServiceName, members: &[&Replica]) -> String {
         }
         (_, true) => format!("{name} is healthy again after {attempts} restarts"),
         (1, false) => format!("{name} is healthy again; its restart was not seen to help"),
+        (_, false) if not_cured(members) >= attempts => {
+            format!("{name} is healthy again; none of {attempts} restarts was seen to help")
+        }
         (_, false) => {
             format!("{name} is healthy again; not all of {attempts} restarts were seen to help")
         }
@@ -205,6 +211,10 @@ fn held(replica: &Replica, hold: &Hold, needed: impl Fn(&str) -> Option<Needed>)
             format!("not restarted {when}: it holds data, and the config does not list it")
         }
         Hold::Stateful => format!("not restarted {when}: it holds data, and had its one restart"),
+        Hold::BackingOff { .. } => {
+            let (next, of) = (restarts_made(replica).saturating_add(1), restarts_allowed(replica));
+            format!("not restarted {when}: {hold}; the next is restart {next} of {of}")
+        }
         _ => format!("not restarted {when}: {hold}"),
     }
 }
