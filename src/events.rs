@@ -55,7 +55,14 @@ pub(crate) async fn keep_open(
         if lane.send(Observation::EventsLost(failure)).await.is_err() {
             return;
         }
-        wait = if opened { REOPEN_EVENTS_AFTER } else { (wait * 2).min(REOPEN_EVENTS_AT_MOST) };
+        // One that ends at once, again and again, is as good as none.
+        let lasted = opened && from.since(begun) >= REOPEN_EVENTS_AT_MOST;
+        let is_idle = opened && from == begun;
+        wait = if lasted || is_idle {
+            REOPEN_EVENTS_AFTER
+        } else {
+            (wait * 2).min(REOPEN_EVENTS_AT_MOST)
+        };
         clock.sleep_until(from + wait).await;
     }
 }

@@ -75,7 +75,7 @@ impl Replica {
             probe.leave_out(stalled);
         }
         move_on(&mut self.verdict_since);
-        move_on(&mut self.hold_since);
+        self.brief_since.as_mut().map(move_on);
         self.blind_since.as_mut().map(move_on);
         self.own_until.as_mut().map(move_on);
         let unseen = self.could_not_look.as_mut().map(|(since, _)| since);

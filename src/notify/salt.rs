@@ -43,6 +43,11 @@ impl Salt {
         Ok(Self(bytes))
     }
 
+    /// Whether one lies in a directory: an earlier start has left it there.
+    pub fn is_kept_in(dir: &Path) -> bool {
+        dir.join(FILE).exists()
+    }
+
     /// The one that is kept in this directory; made where there is none, and anew where it is no whole one.
     ///
     /// # Errors

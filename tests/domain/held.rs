@@ -103,6 +103,106 @@ fn what_holds_data_has_one_restart_in_a_trouble_however_its_budget_refills() {
 }
 
 #[test]
+fn what_flaps_by_its_healthcheck_is_counted_on_and_told_of() {
+    let mut rig =
+        Rig::new(policy(vec![ServicePolicy { restart: RestartMode::Never, ..service("web") }]));
+    rig.add_with("web", |container| container.healthcheck = Some(healthcheck()));
+    rig.run(seconds(90));
+    for _ in 0..3 {
+        rig.behave("web", Behaviour::Hangs);
+        rig.until(|rig| rig.containers["web"].streak == 3);
+        rig.behave("web", Behaviour::Fine);
+        rig.until(|rig| rig.containers["web"].streak == 0);
+    }
+    let told = of_kind(&rig, IncidentKind::Unhealthy);
+    assert_eq!(
+        told.first(),
+        Some(&MessageKind::Opened),
+        "three failures each time are six in the trouble"
+    );
+}
+
+#[test]
+fn a_defib_that_is_started_again_and_again_tells_of_what_fails_all_the_while() {
+    let mut rig = Rig::new(policy(vec![never("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(17));
+    for _ in 0..4 {
+        rig.crash();
+        rig.run(seconds(40));
+    }
+    assert!(
+        of_kind(&rig, IncidentKind::Unhealthy).contains(&MessageKind::Opened),
+        "{:?}",
+        rig.told()
+    );
+}
+
+#[test]
+fn what_is_held_by_one_brief_thing_after_another_is_told_of_in_a_minute() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    hang(&mut rig, ["web"]);
+    for _ in 0..100 {
+        let ended = LookFailure::Unreachable("the stream ended".to_owned());
+        rig.put(1, Observation::EventsLost(ended));
+        rig.put(2, Observation::EventsOpened);
+        // Evidence takes no time here: an attempt begins and is given up, again and again.
+        rig.run(std::time::Duration::from_millis(3));
+        rig.put(
+            1,
+            Observation::EventsLost(LookFailure::Unreachable("the stream ended".to_owned())),
+        );
+        rig.run(seconds(1));
+    }
+    assert!(rig.acts.is_empty(), "{:?}", rig.acts);
+    assert!(
+        rig.told().iter().any(|(_, severity, _)| *severity == Severity::Page),
+        "{:?}",
+        rig.told()
+    );
+}
+
+#[test]
+fn a_stop_after_the_engine_answered_that_it_is_done_is_somebody_elses() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    // A proxy says so; the engine never hears of it.
+    rig.act_outcome = Some(ActOutcome::Failed { status: 503, message: "no server".to_owned() });
+    rig.hangs_until_it_is_restarted("web");
+    rig.run(seconds(2));
+    let stop = [
+        EventAction::Killed { signal: Some(15) },
+        EventAction::Died { exit_code: Some(143) },
+        EventAction::Stopped,
+    ];
+    rig.by_hand("web", ContainerState::Exited, &stop);
+    rig.run(seconds(120));
+    assert_eq!(rig.acts.len(), 1, "{:?}", rig.acts);
+}
+
+#[test]
+fn where_the_stream_does_not_tell_that_a_healthcheck_fails_nothing_is_restarted() {
+    let mut rig = Rig::new(policy(vec![service("web")]));
+    rig.add_with("web", |container| container.healthcheck = Some(healthcheck()));
+    rig.run(seconds(90));
+    rig.events_are_told = false;
+    hang(&mut rig, ["web"]);
+    rig.run(seconds(120));
+    assert!(rig.acts.is_empty(), "{:?}", rig.acts);
+    assert_eq!(rig.holds().last(), Some(&"touches_unseen"));
+    assert!(
+        rig.told().iter().any(|(_, severity, _)| *severity == Severity::Page),
+        "{:?}",
+        rig.told()
+    );
+}
+
+#[test]
 fn what_fails_again_while_an_order_holds_it_back_is_no_notice_first() {
     let mut rig = Rig::new(policy(vec![probed("web")]));
     rig.add("web");

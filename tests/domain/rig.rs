@@ -93,6 +93,8 @@ pub struct Rig {
     pub act_outcome: Option<ActOutcome>,
     /// Whether what is told to act ever says that it is done.
     pub acts_are_answered: bool,
+    /// Whether the event stream tells anything.
+    pub events_are_told: bool,
     /// Whether the prober takes any samples.
     pub samples_are_taken: bool,
     /// How every URL answers.
@@ -235,6 +237,7 @@ impl Rig {
             inspects_work: true,
             act_outcome: None,
             acts_are_answered: true,
+            events_are_told: true,
             samples_are_taken: true,
             url: Behaviour::Fine,
             sink: BTreeMap::new(),
@@ -314,6 +317,9 @@ impl Rig {
     }
 
     pub fn event(&mut self, id: &str, name: &str, action: EventAction) {
+        if !self.events_are_told {
+            return;
+        }
         let event = EngineEvent {
             container: ContainerId::new(id),
             name: Some(name.to_owned()),

@@ -206,7 +206,7 @@ fn a_stream_that_is_cut_holds_restarts_and_loses_nothing() {
     // The lists tell that it fails; that nobody else is at it only the stream would.
     let told = case.receiver.wait_for("opened", "unhealthy", secs(40));
     let done = told.whole();
-    assert!(done.contains("event stream is away"), "{done}");
+    assert!(done.contains("the engine's event stream is away"), "{done}");
     stays("and not restarted", 0, secs(8), || case.witness.count(&container.name, "restart"));
     proxy.rule(Vec::new());
     until("restarted a minute after the stream is back", secs(120), || {

@@ -177,10 +177,9 @@ fn weather(stage: &Stage, slept: &[(Ms, Ms)], entries: &mut Vec<Entry>) {
             | FaultKind::ActFails
             | FaultKind::ActAnswerLost
             | FaultKind::ActHeld
+            | FaultKind::EventsDropped
             | FaultKind::StreamCut => true,
-            FaultKind::EventsDropped | FaultKind::EventsDuplicated | FaultKind::EventsLate(_) => {
-                false
-            }
+            FaultKind::EventsDuplicated | FaultKind::EventsLate(_) => false,
         };
         for (elapsed, begins) in [(window.from.0, true), (window.to.0, false)] {
             let at = awake(elapsed, slept);

@@ -41,7 +41,7 @@ pub(super) fn open_store(
             for record in &opened.undecodable {
                 tracing::error!("a record could not be read and was put aside: {record:?}");
             }
-            if let Some(why) = lost(&opened) {
+            if let Some(why) = lost(dir, &opened) {
                 // Nobody reads the lane yet, and it has room: the daemon takes this first.
                 if answers.try_send(Observation::MemoryLost(why.clone())).is_err() {
                     tracing::error!("{why}");
@@ -69,8 +69,16 @@ pub(super) fn open_store(
     }
 }
 
-/// What of the state was damaged, in words.
-fn lost(opened: &Opened) -> Option<String> {
+/// What of the state was damaged or is gone, in words. A store that nothing was ever committed to, in a directory where the salt
+/// of an earlier start lies, is no first start: budgets begin anew, and somebody has to hear of it (S4).
+fn lost(dir: &Path, opened: &Opened) -> Option<String> {
+    let is_empty = opened.records.is_empty() && opened.last_seq == Seq(0);
+    if is_empty && opened.damaged.is_none() && Salt::is_kept_in(dir) {
+        return Some(format!(
+            "the state in {} is empty, and defib has run there before",
+            dir.display()
+        ));
+    }
     match (&opened.damaged, opened.undecodable.len()) {
         (Some(Damaged { kept, why }), _) => {
             Some(format!("the state was damaged ({why}); it is kept as {}", kept.display()))
@@ -126,6 +134,22 @@ fn salt_kept_by(
 mod tests {
     use super::*;
     use std::sync::mpsc::sync_channel;
+
+    #[tokio::test]
+    async fn a_state_that_is_gone_is_no_first_start() {
+        let dir = tempfile::tempdir().unwrap();
+        let clock: Arc<dyn Clock> = Arc::new(crate::clock::HostClock::new());
+        let lost = || {
+            let (answers, mut told) = mpsc::channel(8);
+            let kept = open_store(dir.path(), &clock, answers).unwrap();
+            drop(kept);
+            let told = std::iter::from_fn(move || told.try_recv().ok());
+            told.into_iter().any(|seen| matches!(seen, Observation::MemoryLost(_)))
+        };
+        assert!(!lost(), "the first start");
+        salt(dir.path()).unwrap();
+        assert!(lost(), "nothing was ever committed");
+    }
 
     #[test]
     fn a_salt_on_a_disk_that_hangs_is_gone_without() {

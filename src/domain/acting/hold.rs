@@ -28,7 +28,7 @@ pub enum Hold {
     AnotherController(String),
     /// Somebody else acted on it just now (S10).
     Touched(String),
-    /// Whether somebody else acts on it can't be seen: there is no event stream, or was none until just now (S10).
+    /// Whether somebody else acts on it can't be seen: there is no event stream, was none until just now, or it tells nothing (S10).
     TouchesUnseen,
     /// A deploy is under way (S10).
     Deploying,
@@ -241,7 +241,7 @@ impl fmt::Display for Hold {
             Hold::AnotherController(who) => write!(f, "{who} looks after it"),
             Hold::Touched(what) => write!(f, "somebody else acted on it just now: {what}"),
             Hold::TouchesUnseen => f.write_str(
-                "the engine's event stream is away, or was until just now, so nobody else who acts on it would be seen",
+                "nobody else who acts on it would be seen: the engine's event stream is away, was until just now, or is silent",
             ),
             Hold::Deploying => f.write_str("a deploy is under way"),
             Hold::CallOpen => f.write_str(

@@ -25,6 +25,9 @@ pub struct Trouble {
     pub attempts: u32,
     /// Restarts in it that did not cure.
     pub not_cured: u32,
+    /// How many of those were carried out, as far as was seen.
+    #[serde(default)]
+    pub carried_out: u32,
     /// The life that was seen to be well after a restart of it.
     #[serde(default)]
     pub helped: Option<Instance>,
@@ -55,6 +58,7 @@ impl Trouble {
             shows,
             attempts: 0,
             not_cured: 0,
+            carried_out: 0,
             helped: None,
             done: Vec::new(),
             findings: Vec::new(),
@@ -77,6 +81,14 @@ impl Trouble {
             counted.instance = instance.cloned();
         }
         counted.here = failures;
+    }
+
+    /// The streak of `evidence` was seen to end: failures from now on are of another one.
+    pub(crate) fn streak_ended(&mut self, evidence: &str) {
+        if let Some(counted) = self.counted.get_mut(evidence) {
+            counted.before = counted.before.saturating_add(counted.here);
+            counted.here = 0;
+        }
     }
 
     /// The most failures that any one evidence has in this trouble.

@@ -44,6 +44,9 @@ impl Domain {
                 if let Some(replica) = self.replicas.get_mut(&name)
                     && replica.kept.container.as_ref() == Some(&container)
                 {
+                    if matches!(event.action, EventAction::HealthChanged(_)) {
+                        (replica.fails_untold, replica.health_told) = (false, true);
+                    }
                     let before = std::mem::replace(&mut replica.lifecycle, Lifecycle::Unseen);
                     replica.lifecycle = before.after(&event.action);
                     if matches!(event.action, EventAction::Paused | EventAction::Unpaused) {

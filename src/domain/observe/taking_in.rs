@@ -5,7 +5,7 @@ use crate::domain::{
     judging::{health, verdict::Evidence},
     moment::Moment,
     name::ContainerId,
-    observation::{ContainerState, Inspection},
+    observation::{ContainerState, HealthStatus, Inspection},
     watching::{
         lifecycle::Lifecycle,
         replica::{Double, Replica},
@@ -134,6 +134,7 @@ impl Replica {
             }
         }
         self.evidence.health.observe(inspection, self.fresh_after, now);
+        self.note_untold(inspection);
         self.inspection = Some(Box::new(inspection.clone()));
         let seen = self.instance_seen();
         if before == Lifecycle::Gone && self.lifecycle != Lifecycle::Gone {
@@ -146,6 +147,25 @@ impl Replica {
             Some(_) | None => {}
         }
         self.forget_stop_that_is_too_old(inspection, now);
+    }
+
+    /// Docker tells of each turn of a healthcheck by its events. What a look shows to have turned without is a stream that is
+    /// open and tells nothing.
+    fn note_untold(&mut self, now: &Inspection) {
+        let is_unhealthy = |seen: &Inspection| {
+            seen.health.as_ref().is_some_and(|health| health.status == HealthStatus::Unhealthy)
+        };
+        if !is_unhealthy(now) {
+            (self.fails_untold, self.health_told) = (false, false);
+            return;
+        }
+        let before = self.inspection.as_deref().filter(|before| {
+            before.id == now.id
+                && before.started_at == now.started_at
+                && before.state == ContainerState::Running
+        });
+        let turned = before.is_some_and(|before| !is_unhealthy(before));
+        self.fails_untold = (self.fails_untold || turned) && !self.health_told;
     }
 
     /// After a restart of ours the instance is the same, and so are its streaks.

@@ -33,6 +33,7 @@ impl Domain {
         if !due {
             self.host.waiting.remove(&replica.kept.name);
             replica.hold = None;
+            replica.brief_since = None;
             return evidence_case::due_at(replica, self.now.awake);
         }
         if let Some(shut) = self.first_shut(replica) {
@@ -41,9 +42,12 @@ impl Domain {
             } else {
                 self.host.waiting.remove(&replica.kept.name);
             }
+            replica.brief_since = match (shut.hold.is_brief(), replica.brief_since) {
+                (true, since) => since.or(Some(self.now.awake)),
+                (false, _) => None,
+            };
             if replica.hold.as_ref() != Some(&shut.hold) {
                 replica.hold = Some(shut.hold.clone());
-                replica.hold_since = self.now.awake;
                 self.decide(
                     Some(&replica.policy.name),
                     Some(&replica.kept.name),

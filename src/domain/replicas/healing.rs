@@ -165,6 +165,7 @@ impl Domain {
                         | Phase::Verifying { .. } => None,
                     };
                     replica.own_until = Some(self.now.awake + OWN_EVENTS_WITHIN);
+                    replica.brief_since = None;
                     if let Some(rung) = rung {
                         self.decide(
                             Some(&replica.policy.name),
@@ -239,6 +240,8 @@ impl Domain {
             Ending::NotCured(_) | Ending::NotOurs(_) => {
                 if let Some(trouble) = &mut replica.kept.trouble {
                     trouble.not_cured = trouble.not_cured.saturating_add(1);
+                    let was_carried_out = u32::from(attempt.may_have_stopped());
+                    trouble.carried_out = trouble.carried_out.saturating_add(was_carried_out);
                 }
                 replica.kept.spending.last = Some(stamp);
                 // Whether it explains what is seen is asked when it is seen: now it may not be visible at all.

@@ -8,7 +8,7 @@ use crate::domain::{
         health::Reading,
         streak::Streak,
         trouble::Trouble,
-        verdict::{Verdict, judge},
+        verdict::{Evidence, Verdict, judge},
     },
     moment::AwakeMs,
     record::Decision,
@@ -157,7 +157,10 @@ impl Domain {
             if let (Some((_, first)), true) = (streaks.first(), replica.was_healthy) {
                 trouble.onset = first.since.unwrap_or(self.now);
                 replica.was_healthy = false;
-                relapsed = trouble.counted.values().any(|counted| counted.here > 0);
+                relapsed = trouble.failures() > 0;
+            }
+            for evidence in passing(&replica.evidence) {
+                trouble.streak_ended(&evidence);
             }
             // How it fails while defib stops it says nothing of what was wrong.
             let is_touched = replica.kept.attempt.as_ref().is_some_and(Attempt::is_touching);
@@ -227,6 +230,16 @@ pub(in crate::domain) fn failing_since(replica: &Replica) -> Option<AwakeMs> {
     let streaks = failing_streaks(replica);
     let since = streaks.iter().filter_map(|(_, streak)| streak.since).map(|since| since.awake);
     Some(since.min().unwrap_or(trouble.onset.awake))
+}
+
+/// Every evidence that was seen to pass last, by name.
+fn passing(evidence: &Evidence) -> Vec<String> {
+    let health = &evidence.health;
+    let passes = health.present && health.reading == Reading::Passing && !health.streak.failing;
+    let by_health = passes.then(|| "healthcheck".to_owned());
+    let probes = evidence.probes.iter();
+    let by_probes = probes.filter(|(_, seen)| !seen.streak.failing && seen.streak.passes > 0);
+    by_health.into_iter().chain(by_probes.map(|(name, _)| name.to_string())).collect()
 }
 
 /// Every evidence that fails and counts, by name. A probe that has never passed makes no trouble (S11): it has an incident

@@ -98,6 +98,11 @@ pub(crate) struct Replica {
     pub(crate) blind_since: Option<AwakeMs>,
     /// It was healthy since its trouble's last onset.
     pub(crate) was_healthy: bool,
+    /// A look showed its healthcheck to have begun to fail, and no event has said that anything of it changed since it was well: then
+    /// the stream tells nothing, of others' acts neither.
+    pub(crate) fails_untold: bool,
+    /// An event said that its healthcheck's status changed, after the last look that showed it to be well.
+    pub(crate) health_told: bool,
     /// It was seen to run since our start.
     pub(crate) has_run: bool,
     /// That it stands still, by no act of ours, was said.
@@ -113,8 +118,9 @@ pub(crate) struct Replica {
     pub(crate) own_acts: Option<(EngineMs, EngineMs)>,
     /// What it is held back by, as last recorded.
     pub(crate) hold: Option<Hold>,
-    /// Since when.
-    pub(crate) hold_since: AwakeMs,
+    /// Since when it has been held back for what ends by itself within seconds, one such hold after another, with nothing done in
+    /// between.
+    pub(crate) brief_since: Option<AwakeMs>,
     /// The container's name by which it was matched last; `None`: before our start.
     pub(crate) matched_as: Option<String>,
     /// Other services of the config that match it too.
@@ -207,6 +213,8 @@ impl Replica {
             healthy_since: None,
             blind_since: None,
             was_healthy: false,
+            fails_untold: false,
+            health_told: false,
             has_run: false,
             standstill_said: false,
             could_not_look: None,
@@ -214,7 +222,7 @@ impl Replica {
             own_acts: None,
             paused_since: None,
             hold: None,
-            hold_since: now.awake,
+            brief_since: None,
             matched_as: None,
             rivals: Vec::new(),
             rivals_since: None,

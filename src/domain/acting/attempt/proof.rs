@@ -11,6 +11,9 @@ use std::time::Duration;
 /// The events of one act carry times that lie so far apart, and the engine's clock is read in whole seconds.
 const OWN_EVENTS_SPREAD: Duration = Duration::from_secs(1);
 
+/// What the engine did before it answered it tells by its stream this much later at most; what it tells of later has its time.
+const TOLD_AFTER_ANSWER: Duration = Duration::from_millis(500);
+
 /// An engine sends the stop of a restart so soon after it was called for one.
 const OWN_STOP_WITHIN: Duration = Duration::from_secs(3);
 
@@ -56,12 +59,27 @@ impl Attempt {
     }
 
     /// Whether a stop of that moment, which is told of now, may be its own. An engine that gets a call to restart sends the
-    /// stop at once; what is sent much later, to a call that nobody has answered, somebody else has sent.
+    /// stop at once, and before it answers; what is sent after its answer, or much later to a call that nobody has answered,
+    /// somebody else has sent.
     pub(crate) fn may_be_own_stop(&self, at: EngineMs, now: AwakeMs) -> bool {
+        let answered = match &self.phase {
+            Phase::Observing { report, .. } if !is_unanswered(report) => {
+                Some(self.phase_since.awake)
+            }
+            Phase::Observing { .. }
+            | Phase::Evidence
+            | Phase::Inspecting
+            | Phase::Intent { .. }
+            | Phase::Acting { .. }
+            | Phase::Verifying { .. } => None,
+        };
         self.stop_sent.is_some()
             || self.called.is_some_and(|(called, by_engine)| {
-                now.since(called) <= OWN_STOP_WITHIN
-                    || at <= by_engine + OWN_STOP_WITHIN + OWN_EVENTS_SPREAD
+                let (told_by, sent_within) = match answered {
+                    Some(answered) => (answered + TOLD_AFTER_ANSWER, answered.since(called)),
+                    None => (called + OWN_STOP_WITHIN, OWN_STOP_WITHIN),
+                };
+                now <= told_by || at <= by_engine + sent_within + OWN_EVENTS_SPREAD
             })
     }
 

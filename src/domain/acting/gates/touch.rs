@@ -20,7 +20,7 @@ pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
         let has_begun = scene.replica.kept.attempt.as_ref().is_some_and(Attempt::has_acted);
         let back_until = scene.events_back_at.map(|at| at + TOUCH_HOLDS_FOR);
         let back_until = back_until.filter(|until| *until > scene.now.awake);
-        let unseen = scene.no_events || back_until.is_some();
+        let unseen = scene.no_events || back_until.is_some() || scene.replica.fails_untold;
         (unseen && !has_begun).then_some(Shut { hold: Hold::TouchesUnseen, until: back_until })
     })
 }

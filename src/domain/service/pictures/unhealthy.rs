@@ -41,7 +41,7 @@ impl Domain {
             .map(|trouble| trouble.since)
             .min_by_key(|since| since.awake)?;
         for replica in &members {
-            deadlines.push(replica.hold_since + BRIEF_FOR);
+            deadlines.extend(replica.brief_since.map(|since| since + BRIEF_FOR));
             deadlines.extend(replica.kept.attempt.as_ref().map(Attempt::is_cure_until));
             deadlines.extend(replica.being_stopped_until());
             if let (Some(trouble), Some(span)) =
@@ -118,17 +118,20 @@ impl Domain {
             .kept
             .attempt
             .as_ref()
-            .is_some_and(|attempt| attempt.is_cure_until() > self.now.awake);
+            .is_some_and(|attempt| attempt.is_cure_until() > self.now.awake)
+            && !replica.brief_since.is_some_and(|since| self.now.awake.since(since) >= BRIEF_FOR);
         let cure = match policy.page {
             PageWhen::IfNotCured => Severity::Notice.min(policy.severity),
             PageWhen::AtOnce => policy.severity,
         };
-        let held_for = self.now.awake.since(replica.hold_since);
+        let is_long = |since: AwakeMs| self.now.awake.since(since) >= BRIEF_FOR;
         // What ends by itself is no cure under way where somebody's order is behind it.
         let brief = replica.hold.as_ref().is_some_and(Hold::is_brief)
-            && held_for < BRIEF_FOR
+            && !replica.brief_since.is_some_and(is_long)
             && first_order(&self.scene(replica)).is_none();
-        let settling = self.now.awake < self.own_start + self.policy.settling.own_start;
+        // What has failed for longer than that was seen to before our start: one more start is no reason to wait once more.
+        let settle = self.policy.settling.own_start;
+        let settling = self.now.awake < self.own_start + settle && failing_for < settle;
         if trouble.not_cured > 0 || trouble.attempts > 1 || replica.is_given_up() {
             return Some(policy.severity);
         }

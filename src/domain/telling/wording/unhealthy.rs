@@ -36,6 +36,9 @@ pub(crate) fn unhealthy(
             Some(State::GivenUp) if not_cured(members) == 0 => {
                 format!("{name} is unhealthy and has no restart left")
             }
+            Some(State::GivenUp) if carried_out(members) == 0 => {
+                format!("{name} is unhealthy and could not be restarted")
+            }
             Some(State::GivenUp) => format!("{name} is unhealthy and restarts do not help"),
             Some(State::StandsStill) => format!("{name} stands still after a restart that failed"),
             Some(State::Failing) | None => format!("{name} is unhealthy ({failures} failures)"),
@@ -111,6 +114,12 @@ fn recovery(name: &ServiceName, members: &[&Replica]) -> String {
 fn not_cured(members: &[&Replica]) -> u32 {
     let troubles = members.iter().filter_map(|replica| replica.kept.trouble.as_ref());
     troubles.map(|trouble| trouble.not_cured).sum()
+}
+
+/// How many of those were carried out.
+fn carried_out(members: &[&Replica]) -> u32 {
+    let troubles = members.iter().filter_map(|replica| replica.kept.trouble.as_ref());
+    troubles.map(|trouble| trouble.carried_out).sum()
 }
 
 /// Whether a hold ends with time alone.
