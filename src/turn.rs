@@ -1,10 +1,9 @@
 //! The loop's hands: the lanes by which observations come in, and the carrying out of effects.
 //!
 //! Every effect that waits for something outside is a task with a deadline, and its answer comes back in a lane (`calls`).
-//! Lanes, in
-//! the order in which they are emptied: the store's answers and results of actions (never dropped: their number is bounded
-//! by what is under way), looks (as many as are asked), events (at a full lane the stream ends, and all is listed anew),
-//! samples (one slot a target, kept by the scheduler).
+//! Lanes, in the order in which they are emptied: the store's answers and results of actions (never dropped: their number is
+//! bounded by what is under way), looks (as many as are asked), events (at a full lane the stream ends, and all is listed
+//! anew), samples (one slot a target, kept by the scheduler).
 
 mod calls;
 
@@ -13,7 +12,7 @@ use crate::{
     clock::Clock,
     docker::port::Engine,
     domain::{
-        effect::{Batch, Effect, Look, Primitive, SendOrder},
+        effect::{Batch, Effect, Look, Primitive, ProbeOrder, SendOrder},
         moment::AwakeMs,
         name::{AttemptId, MessageId, ReplicaName, SinkName},
         observation::{ActOutcome, DeliveryOutcome, Observation},
@@ -76,6 +75,8 @@ pub(crate) struct Hands {
     looks: Lane,
     events: Lane,
     samples: SampleReceiver,
+    /// The scheduler of the probes broke down: no sample comes any more.
+    prober_ended: bool,
     acting: BTreeMap<AttemptId, Acting>,
     /// What left and is not answered: which attempt at which message, to whom.
     sending: BTreeSet<(SinkName, MessageId, u32)>,
@@ -126,6 +127,7 @@ impl Hands {
             looks: Lane::new(ANSWERS),
             events: Lane::new(EVENTS),
             samples,
+            prober_ended: false,
             acting: BTreeMap::new(),
             sending: BTreeSet::new(),
         }
@@ -147,7 +149,13 @@ impl Hands {
             Some(observation) = self.results.receiver.recv() => observation,
             Some(observation) = self.looks.receiver.recv() => observation,
             Some(observation) = self.events.receiver.recv() => observation,
-            Some(sample) = self.samples.recv() => Observation::Sampled(sample),
+            sample = self.samples.recv(), if !self.prober_ended => match sample {
+                Some(sample) => Observation::Sampled(sample),
+                None => {
+                    self.prober_ended = true;
+                    prober_ended()
+                }
+            },
             // All lanes closed: there is nothing left to come but the next deadline.
             else => std::future::pending().await,
         };
@@ -236,11 +244,18 @@ impl Hands {
     fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::Look(look) => self.look(look),
-            Effect::Probe(order) => self.scheduler.order(order),
+            Effect::Probe(order) => {
+                // Nobody takes it, and the domain has to know that of this target too.
+                if self.prober_ended && matches!(order, ProbeOrder::Watch(_)) {
+                    self.tell_that_the_prober_ended();
+                }
+                self.scheduler.order(order);
+            }
             Effect::GatherEvidence { attempt, instance, pid, deadline } => {
                 let reader = Arc::clone(&self.evidence);
                 let gathered = calls::gather(reader, attempt, instance, pid, deadline);
-                let if_lost = Observation::EvidenceGathered { attempt, findings: Vec::new() };
+                let findings = vec!["the evidence could not be read".to_owned()];
+                let if_lost = Observation::EvidenceGathered { attempt, findings };
                 let answer = self.tasks.spawn("evidence", gathered);
                 self.answered(answer, if_lost, &self.results);
             }
@@ -276,6 +291,14 @@ impl Hands {
         self.answered(answer, if_lost, &self.looks);
     }
 
+    /// Once for however many orders.
+    fn tell_that_the_prober_ended(&mut self) {
+        let ended = prober_ended();
+        if !self.own.contains(&ended) {
+            self.own.push_back(ended);
+        }
+    }
+
     /// Hands the answer on by `lane` when it comes. Every call has one, also where its task breaks down: what was never
     /// answered would never be asked again.
     fn answered<E: Send + 'static>(
@@ -299,6 +322,11 @@ impl Hands {
     pub(crate) async fn close(self) {
         self.store.close().await;
     }
+}
+
+fn prober_ended() -> Observation {
+    let why = "the scheduler of the probes broke down, which is a fault of defib";
+    Observation::ProberEnded(why.to_owned())
 }
 
 #[cfg(test)]

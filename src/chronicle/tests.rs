@@ -362,3 +362,10 @@ fn a_damaged_store_reads_alone() {
     let said = observed(vec![Observation::MemoryLost(why.to_owned())]);
     assert_eq!(said, [format!("ERROR {why}; defib goes on without what was lost")]);
 }
+
+#[test]
+fn that_no_probe_runs_any_more_is_said_once() {
+    let ended = Observation::ProberEnded("broken".to_owned());
+    let said = observed(vec![ended.clone(), ended]);
+    assert_eq!(said, [format!("ERROR {BROKE_DOWN}")]);
+}

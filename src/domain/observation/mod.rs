@@ -97,6 +97,8 @@ pub enum Observation {
     MemoryLost(String),
     /// Whether the `hold` file exists in the runtime directory.
     HoldFile(bool),
+    /// No probe runs any more, for this reason, until defib is started again.
+    ProberEnded(String),
     /// A deadline of the domain has passed.
     Woke,
 }

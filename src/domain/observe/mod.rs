@@ -90,6 +90,7 @@ impl Domain {
                     self.touch_held();
                 }
             }
+            Observation::ProberEnded(why) => self.prober_ended(&why),
             Observation::Woke => {}
         }
     }
