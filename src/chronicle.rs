@@ -237,6 +237,7 @@ impl Witness for Chronicle {
             | Observation::EvidenceGathered { .. }
             | Observation::Acted { .. }
             | Observation::Answered { .. }
+            | Observation::Ending
             | Observation::Woke => {}
         }
     }

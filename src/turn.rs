@@ -14,7 +14,7 @@ use crate::{
     domain::{
         effect::{Batch, Effect, Look, Primitive, ProbeOrder, SendOrder},
         moment::AwakeMs,
-        name::{AttemptId, MessageId, ReplicaName, SinkName},
+        name::{AttemptId, ContainerId, LookId, MessageId, ReplicaName, SinkName},
         observation::{ActOutcome, DeliveryOutcome, Observation},
     },
     events,
@@ -77,6 +77,8 @@ pub(crate) struct Hands {
     samples: SampleReceiver,
     /// The scheduler of the probes broke down: no sample comes any more.
     prober_ended: bool,
+    /// About which containers the engine is being asked.
+    looking: BTreeMap<LookId, ContainerId>,
     acting: BTreeMap<AttemptId, Acting>,
     /// What left and is not answered: which attempt at which message, to whom.
     sending: BTreeSet<(SinkName, MessageId, u32)>,
@@ -128,6 +130,7 @@ impl Hands {
             events: Lane::new(EVENTS),
             samples,
             prober_ended: false,
+            looking: BTreeMap::new(),
             acting: BTreeMap::new(),
             sending: BTreeSet::new(),
         }
@@ -175,18 +178,26 @@ impl Hands {
         Some(self.note(came))
     }
 
-    /// Only what ends what is under way.
-    pub(crate) async fn next_result(&mut self) -> Observation {
+    /// Without samples: at the end nothing is judged any more.
+    pub(crate) async fn next_at_the_end(&mut self) -> Observation {
+        if let Some(own) = self.own.pop_front() {
+            return own;
+        }
         let came = tokio::select! {
             biased;
             Some(observation) = self.stored.recv() => observation,
             Some(observation) = self.results.receiver.recv() => observation,
+            Some(observation) = self.looks.receiver.recv() => observation,
+            Some(observation) = self.events.receiver.recv() => observation,
             else => std::future::pending().await,
         };
         self.note(came)
     }
 
     fn note(&mut self, came: Observation) -> Observation {
+        if let Observation::Inspected { look, .. } = &came {
+            self.looking.remove(look);
+        }
         if let Observation::Acted { attempt, .. } = &came {
             self.acting.remove(attempt);
         }
@@ -199,6 +210,11 @@ impl Hands {
     /// What the engine is at on our behalf.
     pub(crate) fn acting(&self) -> impl Iterator<Item = &Acting> {
         self.acting.values()
+    }
+
+    /// Whether the engine is being asked about one of these.
+    pub(crate) fn is_looking_at(&self, containers: &BTreeSet<ContainerId>) -> bool {
+        self.looking.values().any(|container| containers.contains(container))
     }
 
     /// Whether a message is on its way.
@@ -227,10 +243,18 @@ impl Hands {
         }
     }
 
-    /// Only the records: nothing new is begun any more.
-    pub(crate) fn record_only(&mut self, batch: Batch) {
-        let left = self.record(batch);
-        tracing::debug!(effects = left.len(), "not begun any more");
+    /// The records, and of the effects only those that are `wanted`. Gives the others back: they are not begun any more.
+    pub(crate) fn carry_out_only(
+        &mut self,
+        batch: Batch,
+        wanted: impl Fn(&Effect) -> bool,
+    ) -> Vec<Effect> {
+        let (wanted, left) = self.record(batch).into_iter().partition(wanted);
+        let wanted: Vec<Effect> = wanted;
+        for effect in wanted {
+            self.perform(effect);
+        }
+        left
     }
 
     fn record(&mut self, batch: Batch) -> Vec<Effect> {
@@ -285,7 +309,10 @@ impl Hands {
         self.answered(answer, if_lost, &self.results);
     }
 
-    fn look(&self, look: Look) {
+    fn look(&mut self, look: Look) {
+        if let Look::Inspect { look, container } = &look {
+            self.looking.insert(*look, container.clone());
+        }
         let if_lost = calls::unanswered(look.clone());
         let answer = self.tasks.spawn("look", calls::ask(Arc::clone(&self.engine), look));
         self.answered(answer, if_lost, &self.looks);

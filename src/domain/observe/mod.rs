@@ -91,6 +91,7 @@ impl Domain {
                 }
             }
             Observation::ProberEnded(why) => self.prober_ended(&why),
+            Observation::Ending => self.look_at_what_is_begun(),
             Observation::Woke => {}
         }
     }
