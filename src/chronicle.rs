@@ -20,7 +20,7 @@ use crate::{
     },
     journal::writer::Journal,
     operator::HOLD,
-    status::problems::held_by,
+    status::problems::{BROKE_DOWN, held_by},
     tasks::Pending,
 };
 use std::{
@@ -45,6 +45,8 @@ pub struct Chronicle {
     words: BTreeSet<String>,
     /// How many containers of the last list could not be read.
     undecodable: u32,
+    /// That no probe runs any more was said.
+    prober_ended: bool,
 }
 
 /// Why the engine's lists can't be had, each of the two polls for itself: that one is answered says nothing of the other.
@@ -91,6 +93,7 @@ impl Chronicle {
             store: None,
             words: BTreeSet::new(),
             undecodable: 0,
+            prober_ended: false,
         }
     }
 
@@ -214,6 +217,12 @@ impl Witness for Chronicle {
                     tracing::info!("`{path}` is gone: acting again");
                 }
             }
+            // Told of again with each probe that is ordered since.
+            Observation::ProberEnded(_) => {
+                if !std::mem::replace(&mut self.prober_ended, true) {
+                    tracing::error!("{BROKE_DOWN}");
+                }
+            }
             Observation::EventsLost(failure) => self.events_lost(failure),
             Observation::EventsOpened => {
                 self.events_are_open = true;
@@ -228,6 +237,7 @@ impl Witness for Chronicle {
             | Observation::EvidenceGathered { .. }
             | Observation::Acted { .. }
             | Observation::Answered { .. }
+            | Observation::Ending
             | Observation::Woke => {}
         }
     }

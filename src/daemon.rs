@@ -5,13 +5,15 @@
 //! the domain step, hand the records to the store, carry the effects out. The loop itself waits for nothing but the next
 //! thing to come in.
 
+mod ending;
+
 use crate::{
     clock::Clock,
     docker::port::Engine,
     domain::{
         Domain, View,
         effect::Batch,
-        moment::{AwakeMs, Moment, Spoken},
+        moment::{AwakeMs, Moment},
         name::{Seq, SinkName},
         observation::Observation,
         policy::Policy,
@@ -22,7 +24,7 @@ use crate::{
     probe::{port::Prober, stats::Stats},
     store::port::Store,
     tasks::{Pending, Tasks},
-    turn::{Acting, Hands, Setup},
+    turn::{Hands, Setup},
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::{mpsc, oneshot};
@@ -38,17 +40,6 @@ const STALLED_AFTER: Duration = Duration::from_secs(2);
 
 /// The wall clock may drift by so much between two turns without having been set.
 const WALL_DRIFT: i64 = 2000;
-
-/// Deliveries under way may take so long to end when the daemon is told to.
-const GRACE: Duration = Duration::from_secs(10);
-
-/// Acts under way are waited for until their deadlines, and no longer than this: with what is written after that it stays below
-/// the 90 s after which systemd kills. What hangs takes its whole stop timeout, and a restart whose client goes away in between
-/// leaves the container stopped on some engines (moby 44365).
-const ACTS_GRACE: Duration = Duration::from_secs(60);
-
-/// The store may take so long to write what it was given.
-const FLUSH_WITHIN: Duration = Duration::from_secs(5);
 
 /// Everything outside.
 pub struct World {
@@ -106,7 +97,7 @@ pub enum Order {
     },
     /// Say how things stand.
     Show(oneshot::Sender<Shown>),
-    /// End.
+    /// End. Ordered once more: at once, without waiting for what is under way.
     Stop,
 }
 
@@ -199,7 +190,7 @@ pub async fn run(world: World) {
             Some(Order::Stop) => break,
         }
     }
-    daemon.end(&mut *witness).await;
+    daemon.end(orders, &mut *witness).await;
 }
 
 struct Daemon {
@@ -277,64 +268,6 @@ impl Daemon {
         }
         observations
     }
-
-    /// Until when something is waited for that is still under way, by a daemon that was told to end at `told`.
-    fn waits_until(&self, told: AwakeMs) -> Option<AwakeMs> {
-        let acts = self.hands.acting().map(|act| ends_by(act, told));
-        let sends = self.hands.is_sending().then_some(told + GRACE);
-        let now = self.clock.now().awake;
-        acts.chain(sends).filter(|until| now < *until).max()
-    }
-
-    /// No more is taken in; what is under way ends, or is named; the store writes what it was given. Sinks' answers are waited
-    /// for too: a message without one is sent again at the next start, and few sinks know it by its key.
-    async fn end(mut self, witness: &mut dyn Witness) {
-        let told = self.clock.now().awake;
-        for act in self.hands.acting() {
-            tracing::info!(replica = %act.replica, "{}", waited_for(act, told));
-        }
-        while let Some(until) = self.waits_until(told) {
-            let came = tokio::select! {
-                biased;
-                observation = self.hands.next_result() => observation,
-                () = self.clock.sleep_until(until) => continue,
-            };
-            let now = self.clock.now();
-            witness.observed(now, &came);
-            let batch = self.domain.step(now, came);
-            witness.decided(now, &batch);
-            self.hands.record_only(batch);
-        }
-        for act in self.hands.acting() {
-            tracing::warn!(replica = %act.replica, "still being acted on; at the next start it is looked at first");
-        }
-        for (sink, message) in self.hands.sending() {
-            tracing::warn!(
-                sink = sink.as_str(),
-                message = message.0,
-                "a message's answer has not come; it is sent once more at the next start"
-            );
-        }
-        if tokio::time::timeout(FLUSH_WITHIN, witness.end()).await.is_err() {
-            tracing::warn!("the journal has not written everything within 5 s; its end is missing");
-        }
-        if tokio::time::timeout(FLUSH_WITHIN, self.hands.close()).await.is_err() {
-            tracing::error!(
-                "the store has not written everything within 5 s; what is missing is looked at again at the next start"
-            );
-        }
-    }
-}
-
-/// Until when an act is waited for, by a daemon that was told to end at `told`.
-fn ends_by(act: &Acting, told: AwakeMs) -> AwakeMs {
-    act.until.min(told + ACTS_GRACE)
-}
-
-/// That it is.
-fn waited_for(act: &Acting, told: AwakeMs) -> String {
-    let at_most = Spoken::rounded(ends_by(act, told).since(told));
-    format!("waiting for the {} of {}, at most {at_most}", act.primitive, act.replica)
 }
 
 #[cfg(test)]

@@ -25,11 +25,15 @@ pub mod domain;
 mod events;
 pub mod evidence;
 pub mod journal;
+#[cfg(test)]
+mod log_of;
 pub mod notify;
 pub mod operator;
 pub mod probe;
 pub mod redact;
 pub mod resolve;
+#[cfg(test)]
+mod soon;
 pub mod status;
 pub mod store;
 pub mod tasks;

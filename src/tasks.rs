@@ -1,5 +1,6 @@
 //! The only spawner. Every task and thread has a name, and every task belongs to a runtime that `daemon` owns and ends with it.
 
+use crate::domain::moment::Spoken;
 use std::{
     error::Error,
     fmt,
@@ -75,7 +76,7 @@ impl fmt::Display for NotBack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoThread(_) => f.write_str("no thread could be had for it"),
-            Self::TimedOut(within) => write!(f, "it did not come back within {within:?}"),
+            Self::TimedOut(within) => write!(f, "it did not come back within {}", Spoken(*within)),
             Self::Panicked => f.write_str("its thread ended without a result"),
         }
     }
@@ -117,4 +118,15 @@ pub fn within<T: Send + 'static>(
         RecvTimeoutError::Timeout => NotBack::TimedOut(within),
         RecvTimeoutError::Disconnected => NotBack::Panicked,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_long_was_waited_is_said_as_people_say_it() {
+        let not_back = NotBack::TimedOut(Duration::from_secs(90));
+        assert_eq!(not_back.to_string(), "it did not come back within 1m 30s");
+    }
 }

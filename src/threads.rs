@@ -19,7 +19,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, watch};
 
 /// What a thread is to do.
 type Work = Box<dyn FnOnce() + Send>;
@@ -27,6 +27,9 @@ type Work = Box<dyn FnOnce() + Send>;
 type Start = fn(&'static str, Work) -> io::Result<()>;
 /// `None` until there is one.
 type Answer<V> = Option<Result<V, Unanswered>>;
+
+/// One of the bounded number. Never refused: the semaphore is never closed.
+type Place = Result<OwnedSemaphorePermit, AcquireError>;
 
 /// Threads, one a key.
 pub(crate) struct Threads<K, V> {
@@ -87,8 +90,7 @@ where
         if let Some(known) = known {
             return known;
         }
-        // Never closed; were it, the bound would be gone and not the work.
-        let place = Arc::clone(&self.places).acquire_owned().await.ok();
+        let place: Place = Arc::clone(&self.places).acquire_owned().await;
         let (tell, answer) = watch::channel(None);
         let joined = {
             let mut keys = self.under_way.keys();
@@ -102,7 +104,7 @@ where
             joined
         };
         self.begin(
-            Entry { under_way: Arc::clone(&self.under_way), key: key.clone(), place },
+            Entry { under_way: Arc::clone(&self.under_way), key: key.clone(), _place: place },
             tell,
             work,
         );
@@ -175,19 +177,20 @@ impl<V> Listed<V> {
 struct Entry<K: Ord, V> {
     under_way: Arc<UnderWay<K, V>>,
     key: K,
-    place: Option<OwnedSemaphorePermit>,
+    /// Given back after the key is off the list: whoever gets the place must not find the key there.
+    _place: Place,
 }
 
 impl<K: Ord, V> Drop for Entry<K, V> {
     fn drop(&mut self) {
         self.under_way.keys().remove(&self.key);
-        drop(self.place.take());
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::soon::soon;
     use std::{
         sync::{
             atomic::AtomicUsize,
@@ -221,9 +224,7 @@ mod tests {
     }
 
     async fn all_are_free(threads: &Threads<&'static str, u32>) {
-        while threads.free() < PLACES {
-            tokio::task::yield_now().await;
-        }
+        soon(|| threads.free() == PLACES).await;
         assert!(threads.under_way.keys().is_empty());
     }
 

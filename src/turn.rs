@@ -1,10 +1,9 @@
 //! The loop's hands: the lanes by which observations come in, and the carrying out of effects.
 //!
 //! Every effect that waits for something outside is a task with a deadline, and its answer comes back in a lane (`calls`).
-//! Lanes, in
-//! the order in which they are emptied: the store's answers and results of actions (never dropped: their number is bounded
-//! by what is under way), looks (as many as are asked), events (at a full lane the stream ends, and all is listed anew),
-//! samples (one slot a target, kept by the scheduler).
+//! Lanes, in the order in which they are emptied: the store's answers and results of actions (never dropped: their number is
+//! bounded by what is under way), looks (as many as are asked), events (at a full lane the stream ends, and all is listed
+//! anew), samples (one slot a target, kept by the scheduler).
 
 mod calls;
 
@@ -13,9 +12,9 @@ use crate::{
     clock::Clock,
     docker::port::Engine,
     domain::{
-        effect::{Batch, Effect, Look, Primitive, SendOrder},
+        effect::{Batch, Effect, Look, Primitive, ProbeOrder, SendOrder},
         moment::AwakeMs,
-        name::{AttemptId, MessageId, ReplicaName, SinkName},
+        name::{AttemptId, ContainerId, LookId, MessageId, ReplicaName, SinkName},
         observation::{ActOutcome, DeliveryOutcome, Observation},
     },
     events,
@@ -76,6 +75,10 @@ pub(crate) struct Hands {
     looks: Lane,
     events: Lane,
     samples: SampleReceiver,
+    /// The scheduler of the probes broke down: no sample comes any more.
+    prober_ended: bool,
+    /// About which containers the engine is being asked.
+    looking: BTreeMap<LookId, ContainerId>,
     acting: BTreeMap<AttemptId, Acting>,
     /// What left and is not answered: which attempt at which message, to whom.
     sending: BTreeSet<(SinkName, MessageId, u32)>,
@@ -126,6 +129,8 @@ impl Hands {
             looks: Lane::new(ANSWERS),
             events: Lane::new(EVENTS),
             samples,
+            prober_ended: false,
+            looking: BTreeMap::new(),
             acting: BTreeMap::new(),
             sending: BTreeSet::new(),
         }
@@ -147,7 +152,13 @@ impl Hands {
             Some(observation) = self.results.receiver.recv() => observation,
             Some(observation) = self.looks.receiver.recv() => observation,
             Some(observation) = self.events.receiver.recv() => observation,
-            Some(sample) = self.samples.recv() => Observation::Sampled(sample),
+            sample = self.samples.recv(), if !self.prober_ended => match sample {
+                Some(sample) => Observation::Sampled(sample),
+                None => {
+                    self.prober_ended = true;
+                    prober_ended()
+                }
+            },
             // All lanes closed: there is nothing left to come but the next deadline.
             else => std::future::pending().await,
         };
@@ -167,18 +178,26 @@ impl Hands {
         Some(self.note(came))
     }
 
-    /// Only what ends what is under way.
-    pub(crate) async fn next_result(&mut self) -> Observation {
+    /// Without samples: at the end nothing is judged any more.
+    pub(crate) async fn next_at_the_end(&mut self) -> Observation {
+        if let Some(own) = self.own.pop_front() {
+            return own;
+        }
         let came = tokio::select! {
             biased;
             Some(observation) = self.stored.recv() => observation,
             Some(observation) = self.results.receiver.recv() => observation,
+            Some(observation) = self.looks.receiver.recv() => observation,
+            Some(observation) = self.events.receiver.recv() => observation,
             else => std::future::pending().await,
         };
         self.note(came)
     }
 
     fn note(&mut self, came: Observation) -> Observation {
+        if let Observation::Inspected { look, .. } = &came {
+            self.looking.remove(look);
+        }
         if let Observation::Acted { attempt, .. } = &came {
             self.acting.remove(attempt);
         }
@@ -191,6 +210,11 @@ impl Hands {
     /// What the engine is at on our behalf.
     pub(crate) fn acting(&self) -> impl Iterator<Item = &Acting> {
         self.acting.values()
+    }
+
+    /// Whether the engine is being asked about one of these.
+    pub(crate) fn is_looking_at(&self, containers: &BTreeSet<ContainerId>) -> bool {
+        self.looking.values().any(|container| containers.contains(container))
     }
 
     /// Whether a message is on its way.
@@ -219,10 +243,18 @@ impl Hands {
         }
     }
 
-    /// Only the records: nothing new is begun any more.
-    pub(crate) fn record_only(&mut self, batch: Batch) {
-        let left = self.record(batch);
-        tracing::debug!(effects = left.len(), "not begun any more");
+    /// The records, and of the effects only those that are `wanted`. Gives the others back: they are not begun any more.
+    pub(crate) fn carry_out_only(
+        &mut self,
+        batch: Batch,
+        wanted: impl Fn(&Effect) -> bool,
+    ) -> Vec<Effect> {
+        let (wanted, left) = self.record(batch).into_iter().partition(wanted);
+        let wanted: Vec<Effect> = wanted;
+        for effect in wanted {
+            self.perform(effect);
+        }
+        left
     }
 
     fn record(&mut self, batch: Batch) -> Vec<Effect> {
@@ -236,11 +268,18 @@ impl Hands {
     fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::Look(look) => self.look(look),
-            Effect::Probe(order) => self.scheduler.order(order),
+            Effect::Probe(order) => {
+                // Nobody takes it, and the domain has to know that of this target too.
+                if self.prober_ended && matches!(order, ProbeOrder::Watch(_)) {
+                    self.tell_that_the_prober_ended();
+                }
+                self.scheduler.order(order);
+            }
             Effect::GatherEvidence { attempt, instance, pid, deadline } => {
                 let reader = Arc::clone(&self.evidence);
                 let gathered = calls::gather(reader, attempt, instance, pid, deadline);
-                let if_lost = Observation::EvidenceGathered { attempt, findings: Vec::new() };
+                let findings = vec!["the evidence could not be read".to_owned()];
+                let if_lost = Observation::EvidenceGathered { attempt, findings };
                 let answer = self.tasks.spawn("evidence", gathered);
                 self.answered(answer, if_lost, &self.results);
             }
@@ -270,10 +309,21 @@ impl Hands {
         self.answered(answer, if_lost, &self.results);
     }
 
-    fn look(&self, look: Look) {
+    fn look(&mut self, look: Look) {
+        if let Look::Inspect { look, container } = &look {
+            self.looking.insert(*look, container.clone());
+        }
         let if_lost = calls::unanswered(look.clone());
         let answer = self.tasks.spawn("look", calls::ask(Arc::clone(&self.engine), look));
         self.answered(answer, if_lost, &self.looks);
+    }
+
+    /// Once for however many orders.
+    fn tell_that_the_prober_ended(&mut self) {
+        let ended = prober_ended();
+        if !self.own.contains(&ended) {
+            self.own.push_back(ended);
+        }
     }
 
     /// Hands the answer on by `lane` when it comes. Every call has one, also where its task breaks down: what was never
@@ -299,6 +349,11 @@ impl Hands {
     pub(crate) async fn close(self) {
         self.store.close().await;
     }
+}
+
+fn prober_ended() -> Observation {
+    let why = "the scheduler of the probes broke down, which is a fault of defib";
+    Observation::ProberEnded(why.to_owned())
 }
 
 #[cfg(test)]

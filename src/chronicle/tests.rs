@@ -13,37 +13,21 @@ use crate::{
             story::{Stage, Story},
         },
     },
+    log_of::Kept,
     notify::text::acts_on_a_screen,
 };
-use std::{
-    collections::BTreeMap,
-    io,
-    sync::{Arc, Mutex},
-};
+use std::collections::BTreeMap;
 use tracing_subscriber::EnvFilter;
 
 const NOW: Moment = Moment { awake: AwakeMs(1), boot: BootMs(1), wall: WallMs(1) };
 
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// What is logged meanwhile, as `defib run` writes it, without its times.
 fn logged(happens: impl FnOnce()) -> Vec<String> {
-    let log = Log::default();
+    let log = Kept::default();
     let writer = log.clone();
     let subscriber = log::subscriber(EnvFilter::new("debug"), false, move || writer.clone());
     tracing::subscriber::with_default(subscriber, happens);
-    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let text = log.text();
     let untimed =
         |line: &str| line.split_once("Z ").unwrap_or_else(|| panic!("{line}")).1.trim().to_owned();
     text.split_terminator('\n').map(untimed).collect()
@@ -377,4 +361,11 @@ fn a_damaged_store_reads_alone() {
     let why = "the state was damaged (file is not a database); it is kept as /state.db.damaged-1";
     let said = observed(vec![Observation::MemoryLost(why.to_owned())]);
     assert_eq!(said, [format!("ERROR {why}; defib goes on without what was lost")]);
+}
+
+#[test]
+fn that_no_probe_runs_any_more_is_said_once() {
+    let ended = Observation::ProberEnded("broken".to_owned());
+    let said = observed(vec![ended.clone(), ended]);
+    assert_eq!(said, [format!("ERROR {BROKE_DOWN}")]);
 }

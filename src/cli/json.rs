@@ -131,6 +131,7 @@ mod tests {
                 restarts_spent: 1,
                 restarts_allowed: 1,
                 could_not_look: Some(text()),
+                doubles: vec![text()],
             }],
             unmatched: vec![text()],
             probing: ProbingStatus::default(),

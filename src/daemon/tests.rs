@@ -1,7 +1,12 @@
 //! Lives of the whole daemon in virtual time, with an engine that has no containers: what it has to tell is that its memory
 //! was lost.
 
-use super::*;
+mod ending;
+
+use super::{
+    ending::{ACTS_GRACE, GRACE, waited_for},
+    *,
+};
 use crate::{
     clock::paused::{PausedClock, now},
     config,
@@ -234,7 +239,8 @@ fn restarting(takes: Duration, deadline: Duration) -> Daemon {
 /// How long a daemon that is told to end in mid-restart takes for that, and what it has heard of the restart by then.
 async fn ended(takes: Duration, deadline: Duration) -> (Duration, Vec<ActOutcome>) {
     let (told, mut answers) = (now(), Answers::default());
-    restarting(takes, deadline).end(&mut answers).await;
+    let (_orders, taken) = mpsc::channel(1);
+    restarting(takes, deadline).end(taken, &mut answers).await;
     (now() - told, answers.0)
 }
 

@@ -27,8 +27,9 @@ pub const OPEN_EVENTS_WITHIN: Duration = Duration::from_secs(10);
 /// A container engine.
 ///
 /// Looks end within a deadline of the implementation's own (L2), which is [`LIST_WITHIN`] for `list` and `list_unhealthy`,
-/// [`INSPECT_WITHIN`] for `inspect` and [`OPEN_EVENTS_WITHIN`] for `events`, and may be dropped. `act` has none: the caller stops *waiting* but must keep the future running, because dropping it in mid-restart
-/// leaves the container stopped on some engines (moby 44365).
+/// [`INSPECT_WITHIN`] for `inspect` and [`OPEN_EVENTS_WITHIN`] for `events`, and may be dropped. `act` has none: the caller
+/// stops *waiting* but must keep the future running, because dropping it in mid-restart leaves the container stopped on some
+/// engines (moby 44365).
 pub trait Engine: Send + Sync + 'static {
     /// Every container, stopped ones included.
     fn list(&self) -> Pending<'_, Result<Listing, LookFailure>>;

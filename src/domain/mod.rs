@@ -24,6 +24,7 @@ pub mod judging;
 pub mod telling;
 pub mod watching;
 
+mod ending;
 mod host;
 mod observe;
 mod replicas;
@@ -33,6 +34,7 @@ mod sinks;
 mod stall;
 mod view;
 
+pub use ending::Begun;
 pub use host::Host;
 pub use view::{ReplicaView, RestartsNothing, SinkView, View};
 

@@ -91,6 +91,8 @@ pub struct ReplicaView {
     pub spent: (u32, u32),
     /// Why it can't be looked at.
     pub could_not_look: Option<String>,
+    /// Other running containers that carry its labels, and are not watched.
+    pub doubles: Vec<String>,
 }
 
 /// How a sink stands.
@@ -159,6 +161,7 @@ impl Domain {
             recovery_awaited: replica.kept.attempt.as_ref().is_some_and(Attempt::is_verifying),
             spent: (restarts_made(replica), restarts_allowed(replica)),
             could_not_look: could_not_look(replica),
+            doubles: replica.doubles.values().map(|double| double.name.clone()).collect(),
         });
         let sinks = self.sinks.iter().map(|(name, sink)| SinkView {
             name: name.clone(),

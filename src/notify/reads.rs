@@ -51,6 +51,7 @@ impl Reads {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::soon::soon;
     use secrecy::ExposeSecret;
     use std::{
         sync::{
@@ -93,9 +94,7 @@ mod tests {
         assert!(reads.file(Path::new("/well")).await.is_ok(), "other files are read");
 
         drop(release);
-        while reads.threads.free() < THREADS {
-            tokio::task::yield_now().await;
-        }
+        soon(|| reads.threads.free() == THREADS).await;
         assert_eq!(reads.file(hung).await.unwrap().expose_secret(), "s3cret");
         assert_eq!(begun.load(Ordering::SeqCst), 3, "each once, and then once more");
     }

@@ -255,8 +255,8 @@ mod tests {
     #[test]
     fn what_the_daemon_says_in_the_place_of_an_answer_is_said() {
         assert_eq!(
-            said_of(b"{\"error\":\"the daemon is busy or ending; try again\"}\n"),
-            "the daemon at DIR/control.sock answers: the daemon is busy or ending; try again"
+            said_of(b"{\"error\":\"the daemon is ending; its log says what it waits for\"}\n"),
+            "the daemon at DIR/control.sock answers: the daemon is ending; its log says what it waits for"
         );
     }
 

@@ -38,11 +38,6 @@ pub const POOL: usize = 512;
 /// A host that slept for less has hurt no probe; readings of two clocks differ by a millisecond or so anyway.
 const NAP: Duration = Duration::from_millis(500);
 
-/// A schedule that broke down can't be gone on with: what was ordered went with it. No sample comes any more, which would look
-/// like nothing to report.
-pub const BROKE_DOWN: &str = "nothing is probed any more: the scheduler of the probes broke down, which is a fault of defib; restart \
-                              it, and please report what its log says";
-
 /// What the scheduler works with.
 pub struct Setup {
     /// Ticks follow its awake time.
@@ -70,12 +65,8 @@ pub fn start(setup: Setup) -> (SchedulerHandle, SampleReceiver) {
         timetable,
         running: BTreeMap::new(),
     };
-    let running = tasks.spawn("probe scheduler", scheduler.run());
-    tasks.spawn("end of the probe scheduler", async move {
-        if running.await.is_err_and(|failure| failure.is_panic()) {
-            tracing::error!("{BROKE_DOWN}");
-        }
-    });
+    // Where it breaks down, the lane of samples is closed with it: that is how its owner learns of it.
+    tasks.spawn("probe scheduler", scheduler.run());
     let handle = SchedulerHandle { inner: Arc::new(CloseInbox(Arc::clone(&shared))) };
     (handle, SampleReceiver { inner: CloseInbox(shared) })
 }

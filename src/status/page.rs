@@ -163,6 +163,12 @@ fn replica_line(replica: &ReplicaStatus) -> String {
     if replica.nothing_to_judge_by {
         text += "; nothing to judge it by: it has no healthcheck and no probe, so only that it stands still can be seen";
     }
+    for double in &replica.doubles {
+        text += &format!(
+            "; `{}` runs beside it with the same labels, and is not watched",
+            clean(double)
+        );
+    }
     if let Some(why) = &replica.could_not_look {
         text += &format!("; could not look: {}", clean(why));
     }

@@ -7,9 +7,13 @@ use crate::{
         RestartsNothing, View,
         moment::{Spoken, WallMs},
     },
-    probe::{scheduler::BROKE_DOWN, stats::Stats},
+    probe::stats::Stats,
 };
 use std::{path::Path, time::Duration};
+
+/// A schedule that broke down can't be gone on with: what was ordered went with it.
+pub(crate) const BROKE_DOWN: &str = "nothing is probed any more: the scheduler of the probes broke down, which is a fault of defib; \
+                                     restart it, and please report what its log says";
 
 /// What is wrong with defib's own surroundings.
 pub(super) fn problems(view: &View, probing: &Stats, beside: &Beside) -> Vec<String> {

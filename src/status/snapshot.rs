@@ -112,6 +112,9 @@ pub struct ReplicaStatus {
     pub restarts_allowed: u32,
     /// Why it can't be looked at.
     pub could_not_look: Option<String>,
+    /// Other running containers that carry its labels, and are not watched.
+    #[serde(default)]
+    pub doubles: Vec<String>,
 }
 
 /// How the prober keeps up: lag is what a pool that is too small looks like.
@@ -308,6 +311,7 @@ impl ReplicaStatus {
             restarts_spent: replica.spent.0,
             restarts_allowed: replica.spent.1,
             could_not_look: replica.could_not_look.as_deref().map(shown),
+            doubles: listed(&replica.doubles),
         }
     }
 }
@@ -338,6 +342,7 @@ mod tests {
             restarts_spent: u32::MAX,
             restarts_allowed: u32::MAX,
             could_not_look: Some(shown(&long)),
+            doubles: listed(&vec![long.clone(); 100]),
         };
         assert!(replica.state.len() <= SHOWN && replica.state.ends_with('…'), "{}", replica.state);
         assert_eq!(shown("the check printed this"), "the check printed this");

@@ -7,16 +7,17 @@ use crate::{
     domain::{
         effect::{ActOrder, Primitive, Watch},
         message::{IncidentKind, Message, MessageKind, Severity},
-        moment::{EngineMs, WallMs},
-        name::{ContainerId, HostName, IncidentId, Instance, StartedAt},
-        observation::{Inspection, Listing, LookFailure},
+        moment::{BootId, EngineMs, Moment, WallMs},
+        name::{HostName, IncidentId, Instance, ProbeName, ServiceName, StartedAt},
+        observation::{Inspection, Listing, LookFailure, Target},
+        policy::{HttpProbe, Place, ProbePolicy, ProbeSpec},
     },
     probe::port::Probed,
     store::ledger::{Disk, Pace},
     tasks::Pending,
 };
 use std::{future::pending, time::Duration};
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, time::timeout};
 
 /// Breaks down at whatever it is asked.
 struct Broken;
@@ -155,8 +156,9 @@ async fn every_call_that_breaks_down_is_answered() {
     };
     let deadline = Duration::from_secs(3);
     let read = Effect::GatherEvidence { attempt, instance, pid: None, deadline };
-    let nothing = Observation::EvidenceGathered { attempt, findings: Vec::new() };
-    assert_eq!(comes_to(&mut hands, read).await, nothing);
+    let findings = vec!["the evidence could not be read".to_owned()];
+    let unread = Observation::EvidenceGathered { attempt, findings };
+    assert_eq!(comes_to(&mut hands, read).await, unread);
 
     let restarted = Effect::Act(ActOrder {
         attempt,
@@ -180,4 +182,69 @@ async fn how_long_a_sink_was_waited_for_is_said_as_people_say_it() {
     let mut hands = hands(Arc::new(Mute));
     let said = DeliveryOutcome::Unknown("no answer within 1m 30s".to_owned());
     assert_eq!(outcome(comes_to(&mut hands, send()).await), said);
+}
+
+/// Shows the time once, and then breaks down.
+struct BreaksDown(std::sync::atomic::AtomicBool);
+
+impl Clock for BreaksDown {
+    fn now(&self) -> Moment {
+        assert!(!self.0.swap(true, std::sync::atomic::Ordering::Relaxed), "broken");
+        PausedClock::at(0).now()
+    }
+
+    fn boot_id(&self) -> BootId {
+        panic!("broken")
+    }
+
+    fn sleep_until(&self, _: AwakeMs) -> Pending<'_, ()> {
+        panic!("broken")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn that_no_probe_runs_any_more_is_observed_and_again_with_each_target_that_is_ordered_since()
+{
+    let mut hands = hands(Arc::new(Mute));
+    let (scheduler, samples) = scheduler::start(scheduler::Setup {
+        clock: Arc::new(BreaksDown(false.into())),
+        tasks: Tasks::on(Handle::current()),
+        prober: Arc::new(Broken),
+        pool: 1,
+        seed: 7,
+    });
+    (hands.scheduler, hands.samples) = (scheduler, samples);
+    let first = timeout(Duration::from_secs(60), hands.next()).await.unwrap();
+    assert!(matches!(first, Observation::ProberEnded(_)), "{first:?}");
+    assert!(timeout(Duration::from_secs(60), hands.next()).await.is_err(), "once");
+
+    hands.carry_out(Batch { effects: vec![watch(1), watch(2)], ..Batch::default() });
+    assert_eq!(hands.next().await, first);
+    assert!(timeout(Duration::from_secs(60), hands.next()).await.is_err(), "once for both");
+}
+
+fn watch(replica: u8) -> Effect {
+    let (service, probe) = (ServiceName::new("web"), ProbeName::new("health"));
+    let replica = ReplicaName::new(format!("web-{replica}"));
+    let target = Target { replica, probe: probe.clone() };
+    let probe = ProbePolicy {
+        name: probe,
+        definition: 1,
+        spec: ProbeSpec::Http(HttpProbe {
+            place: Place::Replica { port: 4000, network: None },
+            path: "/health".to_owned(),
+            method: "GET".to_owned(),
+            headers: Vec::new(),
+            status: vec![(200, 299)],
+            body_cap: 65_536,
+            cap_is_ok: false,
+        }),
+        every: Duration::from_secs(5),
+        timeout: Duration::from_secs(2),
+        fall: 3,
+        rise: 2,
+        may_restart: None,
+    };
+    let watch = Watch { target, service, instance: None, address: None, probe };
+    Effect::Probe(ProbeOrder::Watch(Box::new(watch)))
 }

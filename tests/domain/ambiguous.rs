@@ -92,6 +92,7 @@ fn a_container_that_runs_beside_another_of_the_same_labels_is_told_of() {
     rig.add_with("copy", of_compose);
     rig.run(seconds(590));
     assert!(rig.sent.is_empty(), "a deploy may take its time: {:?}", rig.told());
+    assert_eq!(rig.view().replicas[0].doubles, ["shop-web-1"], "to be seen at once");
     rig.run(seconds(60));
     let told = tickets(&rig);
     assert_eq!(told.len(), 1, "{told:?}");

@@ -52,6 +52,25 @@ fn a_blindness_that_ends_is_told_to_be_over() {
 }
 
 #[test]
+fn a_prober_that_has_ended_is_told_of_for_every_service_that_is_probed() {
+    let mut rig = settled(vec![probed("web"), probed("db"), service("unprobed")]);
+    rig.samples_are_taken = false;
+    rig.put(0, Observation::ProberEnded("the scheduler broke down".to_owned()));
+    rig.run(seconds(50));
+    assert_eq!(of_kind(&rig, IncidentKind::CannotEvaluate), []);
+    // Told of once more, it goes on since the first time.
+    rig.put(0, Observation::ProberEnded("the scheduler broke down".to_owned()));
+    rig.run(seconds(20));
+    let told = rig.sent.iter().filter(|(_, _, message)| {
+        message.incident_kind == IncidentKind::CannotEvaluate && message.kind == MessageKind::Opened
+    });
+    let told: Vec<String> = told.map(|(_, _, message)| format!("{message:?}")).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told.iter().all(|message| message.contains("the scheduler broke down")), "{told:?}");
+    assert!(rig.acts.is_empty());
+}
+
+#[test]
 fn a_blindness_that_ended_while_defib_was_away_is_told_to_be_over() {
     let mut rig = settled(vec![probed("web")]);
     rig.behave("web", Behaviour::CannotLook);

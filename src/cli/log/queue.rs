@@ -164,7 +164,7 @@ fn write_out(shared: &Shared, out: impl Write) {
     }
 }
 
-/// In the form of the log's other lines.
+/// In the form of the log's other lines; where what is lost is no log (the demo), it says nothing of one.
 fn said_of(lost: u64) -> String {
     let mut line = String::new();
     // Without a time, where that can't be had.
@@ -173,7 +173,7 @@ fn said_of(lost: u64) -> String {
     }
     let lines = if lost == 1 { "line was" } else { "lines were" };
     line.push_str(&format!(
-        "  WARN {lost} log {lines} lost: nobody read the log, or it could not be written\n"
+        "  WARN {lost} {lines} lost here: nobody read on, or nothing could be written\n"
     ));
     line
 }
@@ -285,7 +285,7 @@ mod tests {
         assert_eq!(log.given(Reader::Takes), "two\n");
         assert_eq!(log.given(Reader::Takes), "six\n");
         let told = log.given(Reader::Takes);
-        assert!(told.contains(" WARN 2 log lines were lost: nobody read the log"), "{told}");
+        assert!(told.contains(" WARN 2 lines were lost here: nobody read on"), "{told}");
         log.says("ten\n");
         assert_eq!(log.given(Reader::Takes), "ten\n");
         assert!(log.queue.flush(PATIENCE));
@@ -301,7 +301,7 @@ mod tests {
         log.says("six\n");
         log.answers.send(Reader::Takes).unwrap();
         assert_eq!(log.given(Reader::Takes), "two\n");
-        assert!(log.given(Reader::Takes).contains(" 1 log line was lost: "));
+        assert!(log.given(Reader::Takes).contains(" 1 line was lost here: "));
         assert_eq!(log.given(Reader::Takes), "six\n");
     }
 
@@ -311,9 +311,9 @@ mod tests {
         log.says("one\n");
         assert_eq!(log.given(Reader::Refuses), "one\n");
         log.says("two\n");
-        assert!(log.given(Reader::Refuses).contains(" 1 log line was lost: "));
+        assert!(log.given(Reader::Refuses).contains(" 1 line was lost here: "));
         log.says("six\n");
-        assert!(log.given(Reader::Takes).contains(" 2 log lines were lost: "));
+        assert!(log.given(Reader::Takes).contains(" 2 lines were lost here: "));
         assert_eq!(log.given(Reader::Takes), "six\n");
         assert!(log.queue.flush(PATIENCE));
     }
@@ -326,7 +326,7 @@ mod tests {
         assert_eq!(log.given(Reader::Refuses), "e\n");
         log.says("two\n");
         assert_eq!(log.given(Reader::Takes), "\n");
-        assert!(log.given(Reader::Takes).contains(" 1 log line was lost: "));
+        assert!(log.given(Reader::Takes).contains(" 1 line was lost here: "));
         assert_eq!(log.given(Reader::Takes), "two\n");
     }
 

@@ -97,6 +97,10 @@ pub enum Observation {
     MemoryLost(String),
     /// Whether the `hold` file exists in the runtime directory.
     HoldFile(bool),
+    /// No probe runs any more, for this reason, until defib is started again.
+    ProberEnded(String),
+    /// defib was told to end. Comes again as long as something that it has begun is not ended: that is looked at once more.
+    Ending,
     /// A deadline of the domain has passed.
     Woke,
 }

@@ -90,6 +90,8 @@ impl Domain {
                     self.touch_held();
                 }
             }
+            Observation::ProberEnded(why) => self.prober_ended(&why),
+            Observation::Ending => self.look_at_what_is_begun(),
             Observation::Woke => {}
         }
     }

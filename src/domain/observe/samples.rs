@@ -40,4 +40,21 @@ impl Domain {
             self.agenda.touch(Owner::Replica(name));
         }
     }
+
+    /// No sample comes any more: of every target it is known that it can't be looked at (S5), and of none how it is.
+    pub(super) fn prober_ended(&mut self, why: &str) {
+        let now = self.now;
+        for (name, replica) in &mut self.replicas {
+            let policy = Arc::clone(&replica.policy);
+            for probe in &policy.probes {
+                let seen = replica.evidence.probes.entry(probe.name.clone()).or_default();
+                let since = seen.could_not_look.take().map_or(now, |(since, _)| since);
+                let why = format!("probe `{}` could not run: {why}", probe.name);
+                seen.could_not_look = Some((since, why));
+            }
+            if !policy.probes.is_empty() {
+                self.agenda.touch(Owner::Replica(name.clone()));
+            }
+        }
+    }
 }

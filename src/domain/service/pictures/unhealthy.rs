@@ -114,20 +114,22 @@ impl Domain {
         let failing_for = self.now.awake.since(trouble.since.awake);
         let by_time = policy.page_after.failing_for.is_some_and(|span| failing_for >= span);
         let over = failing && (by_count || by_time);
+        let is_young = |since: Option<AwakeMs>| {
+            since.is_none_or(|since| self.now.awake.since(since) < BRIEF_FOR)
+        };
         let in_hand = replica
             .kept
             .attempt
             .as_ref()
             .is_some_and(|attempt| attempt.is_cure_until() > self.now.awake)
-            && !replica.brief_since.is_some_and(|since| self.now.awake.since(since) >= BRIEF_FOR);
+            && is_young(replica.brief_since);
         let cure = match policy.page {
             PageWhen::IfNotCured => Severity::Notice.min(policy.severity),
             PageWhen::AtOnce => policy.severity,
         };
-        let is_long = |since: AwakeMs| self.now.awake.since(since) >= BRIEF_FOR;
         // What ends by itself is no cure under way where somebody's order is behind it.
         let brief = replica.hold.as_ref().is_some_and(Hold::is_brief)
-            && !replica.brief_since.is_some_and(is_long)
+            && is_young(replica.brief_since)
             && first_order(&self.scene(replica)).is_none();
         // What has failed for longer than that was seen to before our start: one more start is no reason to wait once more.
         let settle = self.policy.settling.own_start;
