@@ -189,6 +189,7 @@ fn a_stop_after_the_engine_answered_that_it_is_done_is_somebody_elses() {
 fn where_the_stream_does_not_tell_that_a_healthcheck_fails_nothing_is_restarted() {
     let mut rig = Rig::new(policy(vec![service("web")]));
     rig.add_with("web", |container| container.healthcheck = Some(healthcheck()));
+    rig.put(1, Observation::EventsOpened);
     rig.run(seconds(90));
     rig.events_are_told = false;
     hang(&mut rig, ["web"]);
@@ -200,6 +201,10 @@ fn where_the_stream_does_not_tell_that_a_healthcheck_fails_nothing_is_restarted(
         "{:?}",
         rig.told()
     );
+    // What happened before a stream was opened it need not tell.
+    rig.put(1, Observation::EventsOpened);
+    rig.run(seconds(20));
+    assert_eq!(restarts(&rig), 1, "{:?}", rig.holds());
 }
 
 #[test]

@@ -141,7 +141,7 @@ impl Domain {
             return;
         }
         replica.could_not_look = None;
-        replica.apply(inspection, now);
+        replica.apply(inspection, self.looking.events_open_since, now);
         self.look_again(&name);
         self.attempt_seen(&name, inspection);
         self.agenda.touch(Owner::Replica(name));

@@ -3,7 +3,7 @@
 
 use crate::domain::{
     judging::{health, verdict::Evidence},
-    moment::Moment,
+    moment::{AwakeMs, Moment},
     name::ContainerId,
     observation::{ContainerState, HealthStatus, Inspection},
     watching::{
@@ -99,7 +99,12 @@ impl Replica {
     }
 
     /// Takes in what the engine says of it.
-    pub(super) fn apply(&mut self, inspection: &Inspection, now: Moment) {
+    pub(super) fn apply(
+        &mut self,
+        inspection: &Inspection,
+        events_open_since: Option<AwakeMs>,
+        now: Moment,
+    ) {
         let before = std::mem::replace(&mut self.lifecycle, Lifecycle::of(inspection, now.awake));
         // Which life it is the start tells by its text alone; since when, only where the clock was not set back since.
         let begun = inspection.started.filter(|started| health::is_past(*started, inspection));
@@ -134,7 +139,8 @@ impl Replica {
             }
         }
         self.evidence.health.observe(inspection, self.fresh_after, now);
-        self.note_untold(inspection);
+        self.note_untold(inspection, events_open_since);
+        self.looked_at = now.awake;
         self.inspection = Some(Box::new(inspection.clone()));
         let seen = self.instance_seen();
         if before == Lifecycle::Gone && self.lifecycle != Lifecycle::Gone {
@@ -149,9 +155,14 @@ impl Replica {
         self.forget_stop_that_is_too_old(inspection, now);
     }
 
-    /// Docker tells of each turn of a healthcheck by its events. What a look shows to have turned without is a stream that is
-    /// open and tells nothing.
-    fn note_untold(&mut self, now: &Inspection) {
+    /// Docker tells of each turn of a healthcheck by its events. What two looks show to have turned without is a stream that was
+    /// open all the while and tells nothing.
+    fn note_untold(&mut self, now: &Inspection, events_open_since: Option<AwakeMs>) {
+        if events_open_since.is_none_or(|since| since > self.looked_at) {
+            // Of what happened while there was none it need not tell.
+            self.fails_untold = false;
+            return;
+        }
         let is_unhealthy = |seen: &Inspection| {
             seen.health.as_ref().is_some_and(|health| health.status == HealthStatus::Unhealthy)
         };

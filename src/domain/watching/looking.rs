@@ -45,6 +45,8 @@ pub(crate) struct Looking {
     pub(crate) was_away: bool,
     /// Since when there has been no event stream, and why. The list was asked for on that account.
     events_lost: Option<(Moment, LookFailure)>,
+    /// Since when it has been open.
+    pub(crate) events_open_since: Option<AwakeMs>,
     /// When it came back after it had been away for [`REPLAYED`] or longer.
     pub(crate) events_back_at: Option<AwakeMs>,
     /// The full list came at least once.
@@ -92,6 +94,7 @@ impl Looking {
             last: LookId(0),
             was_away: false,
             events_lost: None,
+            events_open_since: None,
             events_back_at: None,
             has_listed: false,
             has_listed_as_configured: false,
@@ -237,11 +240,13 @@ impl Looking {
             self.want_list(now.awake);
         }
         self.events_lost = Some((since.unwrap_or(now), failure));
+        self.events_open_since = None;
     }
 
     /// The event stream is open: how things stand is in the list, and who brought that about in what the stream replays.
     pub(crate) fn events_opened(&mut self, now: AwakeMs) {
         let lost = self.events_lost.take();
+        self.events_open_since = Some(now);
         if lost.is_some_and(|(since, _)| now.since(since.awake) >= REPLAYED) {
             self.events_back_at = Some(now);
         }

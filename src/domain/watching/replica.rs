@@ -87,6 +87,8 @@ pub(crate) struct Replica {
     pub(crate) lifecycle: Lifecycle,
     /// What the engine said last.
     pub(crate) inspection: Option<Box<Inspection>>,
+    /// When it said that.
+    pub(crate) looked_at: AwakeMs,
     pub(crate) evidence: Evidence,
     /// Healthcheck results that began before this do not count.
     pub(crate) fresh_after: Option<EngineMs>,
@@ -206,6 +208,7 @@ impl Replica {
             listed,
             lifecycle: Lifecycle::Unseen,
             inspection: None,
+            looked_at: now.awake,
             evidence: Evidence::default(),
             fresh_after: None,
             verdict: Verdict::Unknown,
