@@ -123,6 +123,11 @@ fn command_lines_are_understood() {
 #[test]
 fn passwords_in_urls_are_hidden() {
     all(&[
+        (
+            "https://u:p@registry.npmjs.org/@babel/core",
+            "https://u:×@registry.npmjs.org/@babel/core",
+        ),
+        ("git+https://u:t@github.com/o/r.git@v1.2", "git+https://u:×@github.com/o/r.git@v1.2"),
         ("postgres://app:hunter2@db:5432/x?y=z", "postgres://app:×@db:5432/x?y=z"),
         ("redis://:hunter2@cache down", "redis://:×@cache down"),
         ("amqp://u:p%40s%2Fs@mq/v", "amqp://u:×@mq/v"),
@@ -330,6 +335,8 @@ fn everyday_text_stays_as_it_is() {
         "bypass=on compass: north pass=12",
         "compass=north compass: north bypass: on",
         "pass: 3 tests",
+        "PASS: database",
+        "--- PASS: TestQueue (0.01s)",
         "pass: 12/15, 98.5%",
         "pass: all tests",
         "Pass: ok",

@@ -81,7 +81,13 @@ fn last_at(url: &str) -> Option<usize> {
     let url = url.get(..query.unwrap_or(url.len()))?;
     let is_before_host =
         |(at, sign): &(usize, &str)| url.get(at + sign.len()..).is_some_and(begins_with_a_host);
-    url.rmatch_indices('@').find(is_before_host).map(|(at, _)| at)
+    // `/@scope/package` and `.git@v1.2` are of a path, behind the host.
+    let is_of_path = |(at, _): &(usize, &str)| {
+        let before = url.get(..*at).unwrap_or_default();
+        before.contains('@') && (before.ends_with('/') || before.ends_with(".git"))
+    };
+    let mut signs = url.rmatch_indices('@').filter(|sign| !is_of_path(sign));
+    signs.find(is_before_host).map(|(at, _)| at)
 }
 
 fn begins_with_a_host(text: &str) -> bool {
