@@ -245,7 +245,7 @@ fn authorities(
         Err(not_back) => (0, not_back.to_string()),
     };
     if added == 0 {
-        tracing::warn!(%reason, "the host has no certificate authorities; sinks are checked against Mozilla's");
+        tracing::warn!(%reason, "no certificate authorities of the host could be read; until defib is started again sinks are checked against Mozilla's, and one with an authority of your own fails");
         roots.add_parsable_certificates(webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().cloned());
     }
     roots
