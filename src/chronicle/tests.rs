@@ -205,7 +205,6 @@ fn incident(number: u64, service: &str, headline: &str) -> Record {
         ended: None,
         story,
         reminded: NOW,
-        gave_up: false,
         seen_well: false,
         reminders_before: 0,
         content: Content { headline: headline.to_owned(), ..Content::default() },

@@ -3,7 +3,7 @@
 
 use super::{
     incident::IncidentKey,
-    row::{Refused, Rejected},
+    row::{Loudness, Refused, Rejected},
     sink::{Cause, Failing, Sink},
     story::known_after,
 };
@@ -81,16 +81,16 @@ impl Sink {
         match outcome {
             DeliveryOutcome::Delivered => {
                 row.told = Some(known_after(outgoing.message.kind, outgoing.story));
+                let heard = Loudness::of(outgoing.story);
                 match outgoing.message.kind {
-                    MessageKind::Recovered => row.answered = Some(outgoing.loudness),
-                    MessageKind::Opened => row.answered = None,
+                    MessageKind::Opened => (row.heard, row.answered) = (Some(heard), None),
                     MessageKind::Raised
                     | MessageKind::GivenUp
                     | MessageKind::Grown
                     | MessageKind::Relapsed
-                    | MessageKind::Reminder
-                    | MessageKind::Resolved
-                    | MessageKind::Missed => {}
+                    | MessageKind::Reminder => row.heard = row.heard.max(Some(heard)),
+                    MessageKind::Recovered => row.answered = row.heard,
+                    MessageKind::Resolved | MessageKind::Missed => {}
                 }
                 row.outgoing = None;
                 row.rejected = None;

@@ -86,7 +86,7 @@ impl Sink {
             // It recovered once, that did not hold, and nothing was said here since that asks for more than this: the next
             // recovery is told when it has held.
             told => owed(told, incident.story).filter(|kind| {
-                *kind != MessageKind::Recovered || row.answered < Some(incident.loudness())
+                *kind != MessageKind::Recovered || row.heard.is_none() || row.answered < row.heard
             }),
         }
     }
@@ -143,7 +143,6 @@ impl Sink {
             row.outgoing = kind.map(|kind| Outgoing {
                 message: compose(incident, kind),
                 story: incident.story,
-                loudness: incident.loudness(),
                 attempts: 0,
                 decided: now,
                 seq,

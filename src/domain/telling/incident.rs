@@ -93,23 +93,11 @@ pub struct Incident {
     /// Reminders of before it was over for a while, if it was.
     #[serde(default)]
     pub reminders_before: u32,
-    /// No restart was left for it, at some time.
-    #[serde(default)]
-    pub gave_up: bool,
     /// It was seen to be well when it was last looked at.
     #[serde(default)]
     pub seen_well: bool,
     /// What to say of it.
     pub content: Content,
-}
-
-/// How much people were disturbed by an incident so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Loudness {
-    /// As what it was told.
-    pub level: Severity,
-    /// Whether they were told that no restart is left.
-    pub gave_up: bool,
 }
 
 /// The waits for the first reminders, so that they come after 1 h, 4 h and a day; daily from then on (P3).
@@ -141,7 +129,6 @@ impl Incident {
             },
             reminded: now,
             reminders_before: 0,
-            gave_up: picture.given_up,
             seen_well: false,
             content: picture.content,
         }
@@ -164,7 +151,6 @@ impl Incident {
         }
         self.seen_well = picture.recovered;
         self.story.given_up |= picture.given_up;
-        self.gave_up |= picture.given_up;
         self.story.grown = self.story.grown.max(picture.grown);
         match (self.story.stage, picture.recovered) {
             (Stage::Failing, true) => {
@@ -182,11 +168,6 @@ impl Incident {
         if picture.recovered || self.story.stage != Stage::Recovered {
             self.content = picture.content;
         }
-    }
-
-    /// How much people were disturbed by it so far.
-    pub(crate) fn loudness(&self) -> Loudness {
-        Loudness { level: self.story.level, gave_up: self.gave_up }
     }
 
     /// Whether it is well again or over, whatever was told of that.

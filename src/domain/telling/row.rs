@@ -1,8 +1,8 @@
 //! What one sink was told of one incident, and what it is owed of it: one row, in the same transaction as the incident (P1).
 
-use super::{incident::Loudness, story::Story};
+use super::story::Story;
 use crate::domain::{
-    message::Message,
+    message::{Message, Severity},
     moment::{AwakeMs, Moment},
     name::{IncidentId, Seq},
 };
@@ -15,7 +15,10 @@ pub struct Row {
     pub incident: Option<IncidentId>,
     /// What it confirmed.
     pub told: Option<Story>,
-    /// How loud it had been when this sink was last told that it recovered, if it was.
+    /// How loud what it confirmed was, at its worst.
+    #[serde(default)]
+    pub heard: Option<Loudness>,
+    /// How loud that was when it was last told that it recovered, if it was.
     #[serde(default)]
     pub answered: Option<Loudness>,
     /// What is to be told next.
@@ -31,8 +34,6 @@ pub struct Outgoing {
     pub message: Message,
     /// The story that it tells.
     pub story: Story,
-    /// How loud it was then, at its worst.
-    pub loudness: Loudness,
     /// Attempts that were begun.
     pub attempts: u32,
     /// When it was decided.
@@ -67,4 +68,19 @@ pub struct Rejected {
     pub since: Moment,
     /// What the sink said to it.
     pub why: String,
+}
+
+/// How much a message disturbs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Loudness {
+    /// As what it is told.
+    pub level: Severity,
+    /// Whether it says that no restart is left.
+    pub gave_up: bool,
+}
+
+impl Loudness {
+    pub(super) fn of(story: Story) -> Self {
+        Self { level: story.level, gave_up: story.given_up }
+    }
 }
