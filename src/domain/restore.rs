@@ -138,7 +138,10 @@ impl Domain {
             rebase_moment(&mut since, same_boot, now);
             (since, why)
         });
-        self.host.serials.message += SERIALS_SKIPPED;
+        // A life that could record nothing left no trace of what it gave: the clock has gone on since.
+        let by_clock = u64::try_from(now.wall.0).unwrap_or(0);
+        let message = self.host.serials.message + SERIALS_SKIPPED;
+        self.host.serials.message = message.max(by_clock);
         self.host.serials.incident += SERIALS_SKIPPED;
         self.host.serials.attempt += SERIALS_SKIPPED;
         self.host.spending = host.spending;

@@ -291,6 +291,25 @@ fn what_ended_while_the_disk_was_full_does_not_come_back_with_the_next_start() {
 }
 
 #[test]
+fn lives_that_could_record_nothing_give_no_key_twice() {
+    let mut rig = Rig::new(policy(vec![never("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.store_works = false;
+    rig.behave("web", Behaviour::Hangs);
+    for _ in 0..3 {
+        let told = rig.sent.len();
+        rig.until(|rig| rig.sent.len() > told);
+        rig.crash();
+    }
+    let mut ids: Vec<_> = rig.sent.iter().map(|(_, _, message)| message.id).collect();
+    let sent = ids.len();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), sent, "{:?}", rig.sent);
+}
+
+#[test]
 fn two_lives_without_any_memory_give_no_key_twice() {
     let mut keys = Vec::new();
     for began in [0, 1] {
