@@ -1,7 +1,7 @@
 //! Everything that is seen or reported back, "could not look" included. Adapters make these; they decide nothing.
 //!
 //! All of it can be written to the journal and read back, so that a run can be replayed. Times that the engine stamped are
-//! [`EngineMs`]; when defib saw it is the [`super::moment::Moment`] beside the observation.
+//! [`super::moment::EngineMs`]; when defib saw it is the [`super::moment::Moment`] beside the observation.
 
 mod container;
 mod event;

@@ -77,9 +77,11 @@ impl Sink {
         let had_answered = self.has_answered;
         self.has_answered |= is_current;
         let before = self.failing.take();
+        let mut maybe = false;
         let fails = |cause, why| Some(Failing::once_more(before.as_ref(), cause, why, now));
         match outcome {
             DeliveryOutcome::Delivered => {
+                row.maybe_told = None;
                 row.told = Some(known_after(outgoing.message.kind, outgoing.story));
                 let heard = Loudness::of(outgoing.story);
                 match outgoing.message.kind {
@@ -108,6 +110,7 @@ impl Sink {
                 self.failing = before;
             }
             DeliveryOutcome::Unknown(why) => {
+                maybe = true;
                 outgoing.not_before = now.awake + retry_wait(outgoing.attempts, &outgoing.message);
                 self.failing = fails(Cause::Silent, why);
             }
@@ -147,6 +150,9 @@ impl Sink {
                 self.failing = fails(Cause::Unready, why);
                 self.paused_until = Some(now.awake + UNREADY_RETRY);
             }
+        }
+        if maybe {
+            row.may_have_arrived();
         }
         let is_done_with = row.outgoing.is_none();
         Some(Heard { key: flight.incident, incident, kind, is_done_with })

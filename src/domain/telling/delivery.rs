@@ -85,9 +85,14 @@ impl Sink {
             None if incident.is_well() => (!is_new).then_some(MessageKind::Missed),
             // It recovered once, that did not hold, and nothing was said here since that asks for more than this: the next
             // recovery is told when it has held.
-            told => owed(told, incident.story).filter(|kind| {
-                *kind != MessageKind::Recovered || row.heard.is_none() || row.answered < row.heard
-            }),
+            told => match owed(told, incident.story) {
+                Some(MessageKind::Recovered) => {
+                    let is_news = row.heard.is_none() || row.answered < row.heard;
+                    is_news.then_some(MessageKind::Recovered)
+                }
+                Some(kind) => Some(kind),
+                None => row.owed_for_doubt(incident.story),
+            },
         }
     }
 
@@ -207,9 +212,11 @@ impl Sink {
         let Some(flight) = self.in_flight.take() else {
             return;
         };
-        if let Some(outgoing) =
-            self.rows.get_mut(&flight.incident).and_then(|row| row.outgoing.as_mut())
-        {
+        let row = self.rows.get_mut(&flight.incident);
+        if let Some(outgoing) = row.and_then(|row| {
+            row.may_have_arrived();
+            row.outgoing.as_mut()
+        }) {
             outgoing.not_before = now.awake + retry_wait(outgoing.attempts, &outgoing.message);
             let why = "it did not answer in time".to_owned();
             self.failing = Some(Failing::once_more(self.failing.as_ref(), Cause::Silent, why, now));

@@ -1,8 +1,8 @@
 //! What one sink was told of one incident, and what it is owed of it: one row, in the same transaction as the incident (P1).
 
-use super::story::Story;
+use super::story::{Story, known_after, owed};
 use crate::domain::{
-    message::{Message, Severity},
+    message::{Message, MessageKind, Severity},
     moment::{AwakeMs, Moment},
     name::{IncidentId, Seq},
 };
@@ -21,6 +21,9 @@ pub struct Row {
     /// How loud that was when it was last told that it recovered, if it was.
     #[serde(default)]
     pub answered: Option<Loudness>,
+    /// What it may have been told since: a message of which nothing is known may have arrived.
+    #[serde(default)]
+    pub maybe_told: Option<Story>,
     /// What is to be told next.
     pub outgoing: Option<Outgoing>,
     /// What the sink will never take, in any form.
@@ -77,6 +80,28 @@ pub struct Loudness {
     pub level: Severity,
     /// Whether it says that no restart is left.
     pub gave_up: bool,
+}
+
+impl Row {
+    /// Nobody knows whether the message that is owed has arrived.
+    pub(super) fn may_have_arrived(&mut self) {
+        let outgoing = self.outgoing.as_ref();
+        let story = outgoing.map(|outgoing| known_after(outgoing.message.kind, outgoing.story));
+        self.maybe_told = story.or(self.maybe_told);
+    }
+
+    /// The message that is owed where what the sink may believe, by one that may have arrived, is not how things are.
+    pub(super) fn owed_for_doubt(&self, now: Story) -> Option<MessageKind> {
+        owed(Some(self.maybe_told?), now).filter(|kind| match kind {
+            MessageKind::Recovered | MessageKind::Resolved | MessageKind::Relapsed => true,
+            MessageKind::Opened
+            | MessageKind::Raised
+            | MessageKind::GivenUp
+            | MessageKind::Grown
+            | MessageKind::Reminder
+            | MessageKind::Missed => false,
+        })
+    }
 }
 
 impl Loudness {
