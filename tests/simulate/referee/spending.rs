@@ -10,7 +10,7 @@ use defib::domain::{effect::Primitive, observation::ActOutcome};
 /// A call is given up on no earlier than the stop, the kill after it (12 s) and the start may take.
 const CALL_MS: Ms = 12_000;
 
-/// What timed out may reach the engine so much later still: a proxy that held it for longer has hung up itself.
+/// What is open may reach the engine so much later still: a proxy that held it for longer has hung up itself.
 const OPEN_MS: Ms = 300_000;
 
 /// A spell of failing that is shorter may fall between two samples, so that defib never saw the health interrupted.
@@ -59,7 +59,8 @@ fn one_in_flight(story: &Story<'_>, found: &mut Vec<Violation>) {
     }
 }
 
-/// What timed out may be carried out still: the same life is not told to restart once more meanwhile.
+/// A call that is still open may be carried out still, however long ago defib has stopped waiting for it: the same life is not
+/// told to restart once more meanwhile.
 fn none_while_one_is_open(story: &Story<'_>, found: &mut Vec<Violation>) {
     for (index, act) in story.acts.iter().enumerate().filter(|(_, act)| act.restarts()) {
         let Some(container) = story.containers.get(act.container) else { continue };
@@ -67,7 +68,8 @@ fn none_while_one_is_open(story: &Story<'_>, found: &mut Vec<Violation>) {
         let open = story.acts[..index].iter().find(|other| {
             other.restarts()
                 && other.container == act.container
-                && matches!(other.answered, Some((_, ActOutcome::TimedOut(_))))
+                && other.life == act.life
+                && other.answered.is_none_or(|(at, _)| at > act.at)
                 && act.at < other.at + OPEN_MS
                 && life_of(other.at).is_some()
                 && life_of(other.at) == life_of(act.at)
@@ -76,11 +78,7 @@ fn none_while_one_is_open(story: &Story<'_>, found: &mut Vec<Violation>) {
             found.push(Violation {
                 rule: "S3",
                 at: act.at,
-                what: format!(
-                    "{}: the one of {} was never answered",
-                    act.told(),
-                    Clockface(other.at)
-                ),
+                what: format!("{}: the one of {} is still open", act.told(), Clockface(other.at)),
             });
         }
     }
