@@ -23,9 +23,8 @@ use tokio::sync::mpsc;
 pub(super) const GRACE: Duration = Duration::from_secs(10);
 
 /// Acts under way are waited for until their deadlines, what they did is looked at, and what they stopped is started, within
-/// this: with what is written after that it stays below
-/// the 90 s after which systemd kills. What hangs takes its whole stop timeout, and a restart whose client goes away in between
-/// leaves the container stopped on some engines (moby 44365).
+/// this: with what is written after that it stays below the 90 s after which systemd kills. What hangs takes its whole stop
+/// timeout, and a restart whose client goes away in between leaves the container stopped on some engines (moby 44365).
 pub(super) const ACTS_GRACE: Duration = Duration::from_secs(60);
 
 /// Between two looks at what is to be started before the end.

@@ -73,7 +73,12 @@ pub(super) fn open_store(
 /// of an earlier start lies, is no first start: budgets begin anew, and somebody has to hear of it (S4).
 fn lost(dir: &Path, opened: &Opened) -> Option<String> {
     let is_empty = opened.records.is_empty() && opened.last_seq == Seq(0);
-    if is_empty && opened.damaged.is_none() && Salt::is_kept_in(dir) {
+    let was_there = || {
+        let dir = dir.to_owned();
+        let looked = tasks::within("salt", SALT_WITHIN, move || Salt::is_kept_in(&dir));
+        looked.unwrap_or(false)
+    };
+    if is_empty && opened.damaged.is_none() && was_there() {
         return Some(format!(
             "the state in {} is empty, and defib has run there before",
             dir.display()
