@@ -8,7 +8,6 @@ use super::{
     acting::attempt::{Attempt, Phase, Rung},
     agenda::Owner,
     name::{AttemptId, ContainerId, ReplicaName},
-    watching::lifecycle::Lifecycle,
 };
 use std::collections::BTreeSet;
 
@@ -35,7 +34,7 @@ impl Domain {
                 attempt: attempt.id,
                 replica: replica.kept.name.clone(),
                 container: attempt.instance.container.clone(),
-                is_stopped: stands_still(&replica.lifecycle),
+                is_stopped: replica.lifecycle.stands_still(),
             })
         });
         begun.collect()
@@ -66,18 +65,5 @@ fn is_begun(attempt: &Attempt) -> bool {
         | Phase::Evidence
         | Phase::Inspecting
         | Phase::Verifying { .. } => false,
-    }
-}
-
-fn stands_still(lifecycle: &Lifecycle) -> bool {
-    match lifecycle {
-        Lifecycle::Created | Lifecycle::Stopped(_) => true,
-        Lifecycle::Unseen
-        | Lifecycle::Running { .. }
-        | Lifecycle::Paused { .. }
-        | Lifecycle::Restarting
-        | Lifecycle::Gone
-        | Lifecycle::Remote
-        | Lifecycle::Odd(_) => false,
     }
 }

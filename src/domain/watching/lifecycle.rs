@@ -116,6 +116,20 @@ impl Lifecycle {
         }
     }
 
+    /// Whether it is there, and no process of it is.
+    pub(crate) fn stands_still(&self) -> bool {
+        match self {
+            Self::Created | Self::Stopped(_) => true,
+            Self::Unseen
+            | Self::Running { .. }
+            | Self::Paused { .. }
+            | Self::Restarting
+            | Self::Gone
+            | Self::Remote
+            | Self::Odd(_) => false,
+        }
+    }
+
     /// The life that runs now, if one does.
     pub fn running(&self) -> Option<&Instance> {
         match self {

@@ -253,12 +253,11 @@ impl Replica {
 
     /// S1: it stands still, and our own stop explains it.
     pub(crate) fn stands_by_own_stop(&self) -> bool {
-        let stands = matches!(self.lifecycle, Lifecycle::Stopped(_) | Lifecycle::Created);
         let explained = match (&self.kept.own_stop, &self.inspection) {
             (Some(own), Some(inspection)) => own.explains(inspection),
             (None, _) | (_, None) => false,
         };
-        stands && explained && self.kept.stopped_by_hand.is_none()
+        self.lifecycle.stands_still() && explained && self.kept.stopped_by_hand.is_none()
     }
 
     /// Whether somebody is stopping it just now, or has stopped it and it was not seen to run since. What runs on for longer

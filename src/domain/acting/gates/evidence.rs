@@ -8,11 +8,11 @@ use crate::domain::{
     judging::{health::Reading, streak::Streak},
     moment::AwakeMs,
     policy::Threshold,
-    watching::{lifecycle::Lifecycle, replica::Replica},
+    watching::replica::Replica,
 };
 
 pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
-    if matches!(scene.replica.lifecycle, Lifecycle::Stopped(_) | Lifecycle::Created) {
+    if scene.replica.lifecycle.stands_still() {
         // Our own stop is the evidence (S1).
         return None;
     }
