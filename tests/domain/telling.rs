@@ -344,31 +344,6 @@ fn what_fails_again_after_a_told_recovery_says_so_as_loudly_as_it_was_told() {
 }
 
 #[test]
-fn what_may_have_arrived_is_answered_too() {
-    let mut rig = Rig::new(policy(vec![probed("web")]));
-    rig.add("web");
-    rig.run(seconds(90));
-    rig.behave("web", Behaviour::Hangs);
-    rig.until(|rig| kinds(rig).last() == Some(&MessageKind::Recovered));
-    rig.run(seconds(60));
-    // It arrives, and its answer is lost.
-    let lost = || DeliveryOutcome::Unknown("reset".to_owned());
-    rig.sink.entry(sink()).or_default().extend([lost(), lost()]);
-    rig.behave("web", Behaviour::Hangs);
-    rig.until(|rig| kinds(rig).last() == Some(&MessageKind::Relapsed));
-    rig.behave("web", Behaviour::Fine);
-    rig.run(seconds(1200));
-    let told = kinds(&rig);
-    let relapsed = told.iter().rposition(|kind| *kind == MessageKind::Relapsed).unwrap();
-    assert!(
-        told[relapsed..]
-            .iter()
-            .any(|kind| matches!(kind, MessageKind::Recovered | MessageKind::Resolved)),
-        "{told:?}"
-    );
-}
-
-#[test]
 fn nobody_is_reminded_of_what_is_well_and_told_to_be_so_later() {
     let mut web = ServicePolicy { restart: RestartMode::Never, ..probed("web") };
     web.stable_for = seconds(3 * 3600);
