@@ -187,13 +187,8 @@ fn a_sink_that_asks_to_wait_is_a_warning_that_says_for_how_long() {
 }
 
 fn incident(number: u64, service: &str, headline: &str) -> Record {
-    let story = Story {
-        level: Severity::Page,
-        stage: Stage::Failing,
-        given_up: false,
-        grown: 0,
-        reminders: 0,
-    };
+    let story =
+        Story { level: Severity::Page, stage: Stage::Failing, given_up: 0, grown: 0, reminders: 0 };
     let kept = Incident {
         id: IncidentId(number),
         key: IncidentKey {

@@ -282,8 +282,13 @@ impl Domain {
                     has_healthcheck: inspection.healthcheck.is_some(),
                 },
             ),
-            // Not looked at yet: it is matched when it is.
+            // Not looked at yet, or gone before it was: whose it is, its record says until it is matched.
             (_, None) => {
+                let mut services = policy.services.iter();
+                if let Some(service) = services.find(|service| service.name == before.name) {
+                    (replica.policy, replica.listed) = (Arc::clone(service), true);
+                }
+                self.agenda.touch(Owner::Replica(name.clone()));
                 self.replicas.insert(name, replica);
                 return;
             }

@@ -304,8 +304,11 @@ impl Domain {
             return None;
         }
         let key = host_key(IncidentKind::SinkFailing);
-        let is_open =
-            self.incidents.get(&key).is_some_and(|incident| incident.story.stage == Stage::Failing);
+        // Whoever was told of it hears its end when all is well again. While nobody was, it is about what is due.
+        let is_open = self.incidents.get(&key).is_some_and(|incident| {
+            let knows = |sink: &Sink| sink.knows_of(incident);
+            incident.story.stage == Stage::Failing && self.sinks.values().any(knows)
+        });
         let matters: Vec<_> = self.sinks.values().filter_map(Sink::tell_of).collect();
         let next = matters.iter().map(|matter| matter.due).filter(|due| *due > now.awake).min();
         let due: Vec<_> =

@@ -9,7 +9,7 @@ use crate::{
 };
 
 fn story(level: Severity, stage: Stage) -> Story {
-    Story { level, stage, given_up: false, grown: 0, reminders: 0 }
+    Story { level, stage, given_up: 0, grown: 0, reminders: 0 }
 }
 
 pub fn owed_table() -> String {
@@ -29,7 +29,7 @@ pub fn owed_table() -> String {
         let nows = [
             story(same, Failing),
             story(Page, Failing),
-            Story { given_up: true, ..story(same, Failing) },
+            Story { given_up: 2, ..story(same, Failing) },
             Story { grown: 1, ..story(same, Failing) },
             Story { reminders: 1, ..story(same, Failing) },
             story(same, Recovered),

@@ -518,6 +518,38 @@ fn a_dependency_that_is_down_holds_its_dependents_back() {
 }
 
 #[test]
+fn what_waited_for_its_cause_is_restarted_when_that_is_back_and_nobody_is_woken_for_it() {
+    let mut web = probed("web");
+    web.depends_on = vec![ServiceName::new("db")];
+    let db = ServicePolicy { restart: RestartMode::Never, ..probed("db") };
+    let mut rig = Rig::new(policy(vec![web, db]));
+    rig.add("web");
+    rig.add("db");
+    rig.run(seconds(SETTLED));
+    rig.behave("db", Behaviour::Hangs);
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(600));
+    let services = |rig: &Rig| -> Vec<(String, Severity)> {
+        let about = rig.sent.iter().map(|(_, _, message)| message);
+        about
+            .map(|message| (message.service.clone().unwrap().to_string(), message.severity))
+            .collect()
+    };
+    assert_eq!(services(&rig), [("db".to_owned(), Severity::Page)], "it stands for web");
+    rig.behave("db", Behaviour::Fine);
+    let since = |rig: &Rig, wanted: fn(&Decision) -> bool| {
+        rig.decisions.iter().find(|(_, decision)| wanted(decision)).map(|(at, _)| *at)
+    };
+    rig.until(|rig| restarts(rig) == 1);
+    let back = since(&rig, |decision| matches!(decision, Decision::Recovered)).unwrap();
+    let spent = since(&rig, |decision| matches!(decision, Decision::Spent(_))).unwrap();
+    assert!(spent - back < 1_000, "{} ms after what it needs was back", spent - back);
+    rig.run(seconds(120));
+    let web: Vec<_> = services(&rig).into_iter().filter(|told| told.0 == "web").collect();
+    assert_eq!(web, [("web".to_owned(), Severity::Notice), ("web".to_owned(), Severity::Notice)]);
+}
+
+#[test]
 fn a_dependency_that_nothing_judges_holds_its_dependents_and_is_said_to() {
     let mut web = probed("web");
     web.depends_on = vec![ServiceName::new("db")];

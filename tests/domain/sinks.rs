@@ -414,9 +414,43 @@ fn silent_until_nothing_is_owed(outcome: DeliveryOutcome) -> Rig {
 }
 
 #[test]
-fn how_a_sink_once_was_is_not_told_of_before_what_is_owed_now_was_tried() {
+fn whoever_may_have_heard_of_a_relapse_hears_that_it_is_well_however_long_no_answer_comes() {
     let silent = DeliveryOutcome::Unknown("no answer in time".to_owned());
-    for outcome in [silent, refused()] {
+    let mut rig = silent_until_nothing_is_owed(silent);
+    assert_eq!(status(&rig).0.sinks[0].waiting, 1, "the relapse may have arrived");
+    rig.run(seconds(10 * MINUTE));
+    let told = of_kind(&rig, IncidentKind::Unhealthy);
+    let last = told.iter().rfind(|told| told.0 == "oncall");
+    assert_eq!(last, Some(&("oncall", MessageKind::Resolved, Severity::Page)), "{told:?}");
+}
+
+#[test]
+fn that_a_sink_fails_is_told_only_where_one_still_does() {
+    let mut rig = started(watching(vec![named("oncall", &[]), named("other", &[])]));
+    answers(&mut rig, "oncall", std::iter::repeat_n(unready(), 1000));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(MINUTE));
+    // Before the first one has failed for long enough nobody else can be told of it any more.
+    let silent = DeliveryOutcome::Unknown("no answer in time".to_owned());
+    answers(&mut rig, "other", std::iter::repeat_n(silent, 1000));
+    rig.behave("web", Behaviour::Fine);
+    let opened = |rig: &Rig| {
+        let mut incidents = rig.view().incidents.into_iter();
+        incidents.any(|incident| incident.key.kind == IncidentKind::SinkFailing)
+    };
+    rig.until(opened);
+    rig.sink.remove(&SinkName::new("oncall"));
+    rig.run(seconds(2 * MINUTE));
+    assert!(of_kind(&rig, IncidentKind::SinkFailing).is_empty(), "{:?}", rig.told());
+    rig.run(seconds(12 * MINUTE));
+    let told = of_kind(&rig, IncidentKind::SinkFailing);
+    assert_eq!(told, [("oncall", MessageKind::Opened, Severity::Ticket)]);
+}
+
+#[test]
+fn how_a_sink_once_was_is_not_told_of_before_what_is_owed_now_was_tried() {
+    let pauses = DeliveryOutcome::Paused { wait: None, reason: "429".to_owned() };
+    for outcome in [pauses, refused()] {
         let mut rig = silent_until_nothing_is_owed(outcome.clone());
         assert_eq!(status(&rig).0.sinks[0].waiting, 0);
         rig.run(seconds(3 * 24 * HOUR));

@@ -177,6 +177,24 @@ fn what_is_no_longer_configured_closes_its_incidents_also_when_that_happened_whi
 }
 
 #[test]
+fn what_is_no_longer_configured_is_not_missed_though_its_container_went_while_defib_was_away() {
+    let mut web = never("web");
+    web.replicas = Some(1);
+    let mut rig = Rig::new(policy(vec![web]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.events_are_told = false;
+    rig.remove("web");
+    rig.crash();
+    rig.run(seconds(120));
+    assert_eq!(kinds(&rig), [MessageKind::Opened], "{:?}", rig.told());
+    rig.reload(policy(Vec::new()));
+    rig.run(seconds(60));
+    assert_eq!(kinds(&rig), [MessageKind::Opened, MessageKind::Resolved], "{:?}", rig.told());
+    assert!(rig.view().replicas.is_empty());
+}
+
+#[test]
 fn a_restart_of_defib_while_it_is_well_again_tells_of_no_relapse() {
     let mut rig = Rig::new(policy(vec![never("web")]));
     rig.add("web");
@@ -378,6 +396,26 @@ fn what_came_back_while_the_event_stream_was_cut_is_not_called_down() {
     rig.run(seconds(120));
     assert!(rig.told().is_empty(), "{:?}", rig.told());
     assert_eq!(rig.view().replicas[0].verdict, Verdict::Healthy);
+}
+
+#[test]
+fn what_ran_between_two_ends_while_nobody_watched_is_missed_from_the_second_one_on() {
+    let mut rig = Rig::new(policy(vec![probed("web")]));
+    rig.add("web");
+    rig.run(seconds(90));
+    rig.by_hand("web", ContainerState::Exited, &[EventAction::Died { exit_code: Some(1) }]);
+    rig.run(seconds(1));
+    rig.by_hand("web", ContainerState::Running, &[EventAction::Started]);
+    rig.run(seconds(5));
+    // defib is away while it runs on for long enough to be back, and ends once more.
+    rig.now += 15_000;
+    rig.by_hand("web", ContainerState::Exited, &[]);
+    rig.now += 2_000;
+    rig.crash();
+    rig.run(seconds(50));
+    assert!(rig.told().is_empty(), "{:?}", rig.told());
+    rig.run(seconds(20));
+    assert_eq!(kinds(&rig), [MessageKind::Opened], "{:?}", rig.told());
 }
 
 #[test]

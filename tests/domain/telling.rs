@@ -331,7 +331,7 @@ fn what_fails_again_after_a_told_recovery_says_so_as_loudly_as_it_was_told() {
     rig.behave("web", Behaviour::Hangs);
     rig.run(seconds(60));
     let (kind, severity, _) = rig.told().pop().unwrap();
-    assert_eq!((kind, severity), (MessageKind::GivenUp, Severity::Page), "{:?}", rig.told());
+    assert_eq!((kind, severity), (MessageKind::Relapsed, Severity::Page), "{:?}", rig.told());
     let told = rig.sent.len();
     // What flaps from here on disturbs nobody more than it has.
     for _ in 0..5 {
@@ -341,6 +341,26 @@ fn what_fails_again_after_a_told_recovery_says_so_as_loudly_as_it_was_told() {
         rig.run(seconds(60));
     }
     assert_eq!(rig.sent.len(), told, "{:?}", rig.told());
+}
+
+#[test]
+fn who_hears_that_one_more_restart_did_not_help_hears_at_once_that_it_is_well() {
+    let mut web = probed("web");
+    (web.budget.restarts, web.budget.refill_after_healthy) = (1, seconds(120));
+    let mut rig = Rig::new(policy(vec![web]));
+    rig.add("web").after_restart.extend([Behaviour::Hangs, Behaviour::Hangs]);
+    rig.run(seconds(90));
+    rig.behave("web", Behaviour::Hangs);
+    let last = |rig: &Rig| kinds(rig).last().copied();
+    rig.until(|rig| last(rig) == Some(MessageKind::Raised));
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(200));
+    rig.behave("web", Behaviour::Hangs);
+    rig.until(|rig| last(rig) == Some(MessageKind::GivenUp));
+    assert_eq!(rig.acts.len(), 2, "a healthy while had refilled its budget");
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(60));
+    assert_eq!(last(&rig), Some(MessageKind::Recovered), "{:?}", rig.told());
 }
 
 #[test]

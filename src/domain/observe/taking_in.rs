@@ -6,11 +6,13 @@ use crate::domain::{
     moment::{AwakeMs, Moment},
     name::ContainerId,
     observation::{ContainerState, HealthStatus, Inspection},
+    replicas::judging::BACK_AFTER,
     watching::{
         lifecycle::Lifecycle,
         replica::{Double, Replica},
     },
 };
+use std::time::Duration;
 
 /// What a container's belonging says of whether it may be a replica that another one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,6 +155,24 @@ impl Replica {
             Some(_) | None => {}
         }
         self.forget_stop_that_is_too_old(inspection, now);
+        self.forget_an_earlier_absence(inspection);
+    }
+
+    /// What ran for long enough to be back has been back, though nobody watched it: that it stands still now is another
+    /// absence than the one that is known.
+    fn forget_an_earlier_absence(&mut self, inspection: &Inspection) {
+        let ran_for = inspection
+            .started
+            .zip(inspection.finished)
+            .map_or(Duration::ZERO, |(started, finished)| finished.since(started));
+        let is_of_this_life =
+            self.kept.absent_life.is_none() || self.kept.absent_life == self.instance_seen();
+        if matches!(self.lifecycle, Lifecycle::Stopped(_))
+            && !is_of_this_life
+            && ran_for >= BACK_AFTER
+        {
+            self.kept.absent_since = None;
+        }
     }
 
     /// Docker tells of each turn of a healthcheck by its events. What two looks show to have turned without is a stream that was

@@ -36,7 +36,13 @@ impl Domain {
             replica.brief_since = None;
             return evidence_case::due_at(replica, self.now.awake);
         }
-        if let Some(shut) = self.first_shut(replica) {
+        let shut = self.first_shut(replica);
+        let needs = |hold: Option<&Hold>| matches!(hold, Some(Hold::DependencyNotHealthy(_)));
+        if needs(replica.hold.as_ref()) && !needs(shut.as_ref().map(|shut| &shut.hold)) {
+            // What it needed is back: how long that took was told of for itself.
+            replica.brief_since = None;
+        }
+        if let Some(shut) = shut {
             if shut.hold.waits_for_others() {
                 self.host.waiting.insert(replica.kept.name.clone());
             } else {

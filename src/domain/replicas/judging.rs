@@ -17,7 +17,7 @@ use crate::domain::{
 use std::time::Duration;
 
 /// A replica that runs for so long is back: Docker resets its own backoff after the same time.
-pub(super) const BACK_AFTER: Duration = Duration::from_secs(10);
+pub(in crate::domain) const BACK_AFTER: Duration = Duration::from_secs(10);
 
 impl Domain {
     pub(super) fn judge(&mut self, replica: &mut Replica) {
@@ -87,6 +87,11 @@ impl Domain {
                 since,
             ) => since.or(Some(now)),
         };
+        match (stood_still, replica.kept.absent_since) {
+            (_, None) => replica.kept.absent_life = None,
+            (false, Some(_)) => replica.kept.absent_life = replica.instance_seen(),
+            (true, Some(_)) => {}
+        }
         self.note_standstill(replica, stood_still);
     }
 

@@ -96,9 +96,11 @@ impl Domain {
         let gone_for = absence::stands_since(replica)
             .map_or(Duration::ZERO, |since| self.now.awake.since(since.awake));
         let unlisted = !replica.listed && !replica.is_worth_keeping();
+        let mut services = self.policy.services.iter();
+        let dropped = replica.listed && services.all(|service| service.name != replica.policy.name);
         // What is configured and went by itself is missed until it is back, or no longer configured (P8).
         let removed = !replica.listed || replica.kept.stopped_by_hand.is_some();
-        unlisted || (removed && gone_for >= FORGET_AFTER)
+        unlisted || dropped || (removed && gone_for >= FORGET_AFTER)
     }
 
     pub(super) fn forget(&mut self, replica: &Replica) {

@@ -54,10 +54,15 @@ impl Domain {
     pub(super) fn member_changed(&mut self, replica: &Replica) {
         let service = self.services.entry(replica.policy.name.clone()).or_default();
         service.members.insert(replica.kept.name.clone());
-        if replica.verdict == Verdict::Healthy {
-            service.healthy.insert(replica.kept.name.clone());
+        let is_back = if replica.verdict == Verdict::Healthy {
+            service.healthy.insert(replica.kept.name.clone())
         } else {
             service.healthy.remove(&replica.kept.name);
+            false
+        };
+        if is_back {
+            // What needs it need not wait for its next look.
+            self.touch_waiting();
         }
         self.agenda.touch(Owner::Service(replica.policy.name.clone()));
     }

@@ -3,7 +3,7 @@
 
 use super::{
     incident::IncidentKey,
-    row::{Loudness, Refused, Rejected},
+    row::{Refused, Rejected},
     sink::{Cause, Failing, Sink},
     story::known_after,
 };
@@ -83,17 +83,7 @@ impl Sink {
             DeliveryOutcome::Delivered => {
                 row.maybe_told = None;
                 row.told = Some(known_after(outgoing.message.kind, outgoing.story));
-                let heard = Loudness::of(outgoing.story);
-                match outgoing.message.kind {
-                    MessageKind::Opened => (row.heard, row.answered) = (Some(heard), None),
-                    MessageKind::Raised
-                    | MessageKind::GivenUp
-                    | MessageKind::Grown
-                    | MessageKind::Relapsed
-                    | MessageKind::Reminder => row.heard = row.heard.max(Some(heard)),
-                    MessageKind::Recovered => row.answered = row.heard,
-                    MessageKind::Resolved | MessageKind::Missed => {}
-                }
+                row.last = Some(outgoing.message.kind);
                 row.outgoing = None;
                 row.rejected = None;
                 self.proven_as = Some(flight.definition);

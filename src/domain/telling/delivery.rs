@@ -83,11 +83,11 @@ impl Sink {
         match row.told {
             // What was well before there was anything to tell here was never for this sink.
             None if incident.is_well() => (!is_new).then_some(MessageKind::Missed),
-            // It recovered once, that did not hold, and nothing was said here since that asks for more than this: the next
-            // recovery is told when it has held.
+            // It recovered, that did not hold, and nothing but that was said here since: the next recovery is told when it
+            // has held.
             told => match owed(told, incident.story) {
                 Some(MessageKind::Recovered) => {
-                    let is_news = row.heard.is_none() || row.answered < row.heard;
+                    let is_news = row.last != Some(MessageKind::Relapsed);
                     is_news.then_some(MessageKind::Recovered)
                 }
                 Some(kind) => Some(kind),

@@ -38,8 +38,8 @@ pub(crate) struct Picture {
     pub(crate) level: Option<Severity>,
     /// All is well again, not for long enough yet.
     pub(crate) recovered: bool,
-    /// No restart is left for something of it that is not well.
-    pub(crate) given_up: bool,
+    /// How many restarts were made, and one more, where none is left for something of it that is not well; else 0.
+    pub(crate) given_up: u32,
     /// How often more has come to it than people were told.
     pub(crate) grown: u32,
     /// It is seen to fail now; not merely not seen to be well.
@@ -50,7 +50,7 @@ pub(crate) struct Picture {
 impl Picture {
     /// Of what fails and has neither recovered nor been given up, as most matters do.
     pub(crate) fn failing(since: Moment, level: Option<Severity>, content: Content) -> Self {
-        Self { since, level, recovered: false, given_up: false, grown: 0, failing: true, content }
+        Self { since, level, recovered: false, given_up: 0, grown: 0, failing: true, content }
     }
 }
 
@@ -150,7 +150,7 @@ impl Incident {
             self.story.level = self.story.level.max(level);
         }
         self.seen_well = picture.recovered;
-        self.story.given_up |= picture.given_up;
+        self.story.given_up = self.story.given_up.max(picture.given_up);
         self.story.grown = self.story.grown.max(picture.grown);
         match (self.story.stage, picture.recovered) {
             (Stage::Failing, true) => {
@@ -163,7 +163,6 @@ impl Incident {
             }
             (Stage::Failing, false) | (Stage::Recovered | Stage::Resolved, _) => {}
         }
-        self.story.given_up &= self.story.stage == Stage::Failing;
         // What was told to be well again, and is neither seen to be well nor to fail now, is as it was told.
         if picture.recovered || self.story.stage != Stage::Recovered {
             self.content = picture.content;

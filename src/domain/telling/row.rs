@@ -2,7 +2,7 @@
 
 use super::story::{Story, known_after, owed};
 use crate::domain::{
-    message::{Message, MessageKind, Severity},
+    message::{Message, MessageKind},
     moment::{AwakeMs, Moment},
     name::{IncidentId, Seq},
 };
@@ -15,12 +15,9 @@ pub struct Row {
     pub incident: Option<IncidentId>,
     /// What it confirmed.
     pub told: Option<Story>,
-    /// How loud what it confirmed was, at its worst.
+    /// Of which kind that was.
     #[serde(default)]
-    pub heard: Option<Loudness>,
-    /// How loud that was when it was last told that it recovered, if it was.
-    #[serde(default)]
-    pub answered: Option<Loudness>,
+    pub last: Option<MessageKind>,
     /// What it may have been told since: a message of which nothing is known may have arrived.
     #[serde(default)]
     pub maybe_told: Option<Story>,
@@ -73,21 +70,15 @@ pub struct Rejected {
     pub why: String,
 }
 
-/// How much a message disturbs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Loudness {
-    /// As what it is told.
-    pub level: Severity,
-    /// Whether it says that no restart is left.
-    pub gave_up: bool,
-}
-
 impl Row {
-    /// Nobody knows whether the message that is owed has arrived.
+    /// Nobody knows whether the message that is owed has arrived. One that is owed for a doubt leaves that as it is.
     pub(super) fn may_have_arrived(&mut self) {
-        let outgoing = self.outgoing.as_ref();
-        let story = outgoing.map(|outgoing| known_after(outgoing.message.kind, outgoing.story));
-        self.maybe_told = story.or(self.maybe_told);
+        let Some(outgoing) = &self.outgoing else { return };
+        let for_doubt = self.maybe_told.is_some()
+            && owed(self.told, outgoing.story) != Some(outgoing.message.kind);
+        if !for_doubt {
+            self.maybe_told = Some(known_after(outgoing.message.kind, outgoing.story));
+        }
     }
 
     /// The message that is owed where what the sink may believe, by one that may have arrived, is not how things are.
@@ -101,11 +92,5 @@ impl Row {
             | MessageKind::Reminder
             | MessageKind::Missed => false,
         })
-    }
-}
-
-impl Loudness {
-    pub(super) fn of(story: Story) -> Self {
-        Self { level: story.level, gave_up: story.given_up }
     }
 }

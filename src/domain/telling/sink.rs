@@ -6,7 +6,7 @@
 
 use super::{
     delivery::InFlight,
-    incident::IncidentKey,
+    incident::{Incident, IncidentKey},
     row::{Rejected, Row},
 };
 use crate::domain::{
@@ -150,6 +150,13 @@ impl Sink {
                 }
             }
         }
+    }
+
+    /// Whether it was told of this incident, or may have been.
+    pub(crate) fn knows_of(&self, incident: &Incident) -> bool {
+        self.rows.get(&incident.key).is_some_and(|row| {
+            row.incident == Some(incident.id) && (row.told.is_some() || row.maybe_told.is_some())
+        })
     }
 
     /// Messages that it has not confirmed.

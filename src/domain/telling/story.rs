@@ -13,8 +13,10 @@ pub struct Story {
     pub level: Severity,
     /// How far it is.
     pub stage: Stage,
-    /// No restart is left, and it is not well.
-    pub given_up: bool,
+    /// How many restarts had been made, and one more, when none was left; 0: that never was so. It stays what it was while it
+    /// is well: who knows that no restart is left is told so again only after another one.
+    #[serde(default)]
+    pub given_up: u32,
     /// How often more has come to it than people were told.
     #[serde(default)]
     pub grown: u32,
@@ -53,7 +55,7 @@ pub fn owed(told: Option<Story>, now: Story) -> Option<MessageKind> {
         (Stage::Failing | Stage::Recovered, Stage::Failing) if now.level > told.level => {
             Some(MessageKind::Raised)
         }
-        (Stage::Failing | Stage::Recovered, Stage::Failing) if now.given_up && !told.given_up => {
+        (Stage::Failing | Stage::Recovered, Stage::Failing) if now.given_up > told.given_up => {
             Some(MessageKind::GivenUp)
         }
         (Stage::Failing, Stage::Failing) if now.grown > told.grown => Some(MessageKind::Grown),
@@ -93,11 +95,11 @@ mod tests {
     use super::*;
 
     fn story(level: Severity, stage: Stage) -> Story {
-        Story { level, stage, given_up: false, grown: 0, reminders: 0 }
+        Story { level, stage, given_up: 0, grown: 0, reminders: 0 }
     }
 
     fn given_up(level: Severity) -> Story {
-        Story { given_up: true, ..story(level, Stage::Failing) }
+        Story { given_up: 2, ..story(level, Stage::Failing) }
     }
 
     fn grown(times: u32) -> Story {

@@ -53,6 +53,9 @@ pub struct ReplicaRecord {
     pub stopped_life: Option<Instance>,
     /// Since when it has not been running.
     pub absent_since: Option<Moment>,
+    /// Which life ended with that, where it is known.
+    #[serde(default)]
+    pub absent_life: Option<Instance>,
     /// When an attempt ended with a call that is still open: whoever holds it may carry it out still.
     #[serde(default)]
     pub unanswered_since: Option<Moment>,
@@ -187,6 +190,7 @@ impl Replica {
             stopped_by_hand: None,
             stopped_life: None,
             absent_since: None,
+            absent_life: None,
             unanswered_since: None,
             touched: None,
         };

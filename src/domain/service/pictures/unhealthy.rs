@@ -54,7 +54,7 @@ impl Domain {
         let braked = matches!(self.host.brake, Brake::Engaged(_));
         let level = members
             .iter()
-            .filter_map(|replica| self.level_of(replica, policy))
+            .filter_map(|replica| self.level_of(replica, policy, deadlines))
             .max()
             .filter(|_| !braked);
         let well = |replica: &&&Replica| {
@@ -78,23 +78,41 @@ impl Domain {
                 || replica.stands_by_own_stop()
         };
         let failing = members.iter().any(fails);
-        let given_up = members.iter().any(|replica| replica.is_given_up());
+        let given_up = members
+            .iter()
+            .filter(|replica| replica.is_given_up())
+            .filter_map(|replica| replica.kept.trouble.as_ref())
+            .map(|trouble| trouble.attempts.saturating_add(1))
+            .max()
+            .unwrap_or(0);
         Some(Picture { since, level, recovered, given_up, grown: 0, failing, content })
     }
 
     /// How much one replica's trouble disturbs. Causes first: where what it needs is told of as loudly, that incident stands
-    /// for this one (S9).
-    fn level_of(&self, replica: &Replica, policy: &ServicePolicy) -> Option<Severity> {
+    /// for this one (S9). Where that is just back, this one is about to be cured.
+    fn level_of(
+        &self,
+        replica: &Replica,
+        policy: &ServicePolicy,
+        deadlines: &mut Vec<AwakeMs>,
+    ) -> Option<Severity> {
         let level = self.own_level_of(replica, policy)?;
         let tried = replica.kept.trouble.as_ref().is_some_and(|trouble| trouble.attempts > 0);
-        match &replica.hold {
-            Some(Hold::DependencyNotHealthy(needed))
-                if !tried && self.is_told_of(needed, level) =>
-            {
-                None
-            }
-            Some(_) | None => Some(level),
-        }
+        let Some(Hold::DependencyNotHealthy(needed)) = replica.hold.as_ref().filter(|_| !tried)
+        else {
+            return Some(level);
+        };
+        let back = self.back_since(needed).map(|since| since + BRIEF_FOR);
+        let just_back = back.is_some_and(|until| until > self.now.awake);
+        deadlines.extend(back.filter(|_| just_back));
+        (!just_back && !self.is_told_of(needed, level)).then_some(level)
+    }
+
+    /// Since when a service is healthy again, by the last of its replicas that is.
+    fn back_since(&self, service: &str) -> Option<AwakeMs> {
+        let (_, known) = self.services.iter().find(|(name, _)| name.as_str() == service)?;
+        let healthy = known.healthy.iter().filter_map(|name| self.replicas.get(name));
+        healthy.filter_map(|replica| replica.healthy_since).map(|since| since.awake).max()
     }
 
     /// The same, for itself alone: nobody is woken for what is being cured (P9).
