@@ -104,7 +104,7 @@ pub enum Fact {
     Turned { container: String, condition: Condition },
     /// Truth: a healthcheck of it ended.
     HealthChecked { container: String, instance: String, result: HealthResult },
-    /// Truth: looking at the engine works (again), or does not; in words what is wrong.
+    /// Truth: this no longer keeps looking at the engine from working, or does from now on. Others may as well.
     EngineWeather { fine: bool, what: String },
     /// Truth: the store takes records (again), or does not.
     StoreWeather { fine: bool, what: String },

@@ -204,7 +204,7 @@ impl Stage {
     pub fn host_is_back(&mut self) {
         if std::mem::take(&mut self.rebooted) {
             self.world.with(|world, now| world.engine_up(now));
-            self.recorder.note(Fact::EngineWeather { fine: true, what: "booted".to_owned() });
+            self.recorder.note(Fact::EngineWeather { fine: true, what: "booting".to_owned() });
         }
     }
 

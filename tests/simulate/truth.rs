@@ -123,7 +123,7 @@ fn fact(
         Happened::EngineWentDown => {
             Some(Fact::EngineWeather { fine: false, what: "down".to_owned() })
         }
-        Happened::EngineCameUp => Some(Fact::EngineWeather { fine: true, what: "up".to_owned() }),
+        Happened::EngineCameUp => Some(Fact::EngineWeather { fine: true, what: "down".to_owned() }),
         Happened::StartFailed { .. }
         | Happened::Stopped { .. }
         | Happened::Restarted { .. }
@@ -183,7 +183,7 @@ fn weather(stage: &Stage, slept: &[(Ms, Ms)], entries: &mut Vec<Entry>) {
         };
         for (elapsed, begins) in [(window.from.0, true), (window.to.0, false)] {
             let at = awake(elapsed, slept);
-            let what = format!("{:?} {}", window.kind, if begins { "begins" } else { "ends" });
+            let what = format!("{:?}", window.kind);
             let life = life_at(entries, at);
             let fine = !begins || !blind;
             entries.push(Entry { at, elapsed, life, fact: Fact::EngineWeather { fine, what } });

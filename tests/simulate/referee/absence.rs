@@ -26,7 +26,7 @@ const BY_HAND_AFTER_MS: Ms = 600_000;
 const SLACK_MS: Ms = 45_000;
 
 /// A stop may take its timeout, and the engine some 20 s beyond.
-const SIGNAL_ENDS_WITHIN_MS: Ms = 35_000;
+const BEYOND_STOP_MS: Ms = 25_000;
 
 /// See `hearing`.
 const BACKED_OFF_MS: Ms = 330_000;
@@ -43,7 +43,7 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
         let wanted = service.wanted.unwrap_or(service.replicas.len());
         let gaps = gaps(story, service, wanted);
         for replica in &service.replicas {
-            for absence in absences(story, replica) {
+            for absence in absences(story, service, replica) {
                 for (span, after) in absence.owed(service) {
                     for gap in gaps.iter().filter(|gap| gap.meets(span)) {
                         let both = Span { from: gap.from.max(span.from), to: gap.to.min(span.to) };
@@ -120,8 +120,8 @@ impl Absence {
 
 /// Whether somebody sent it a signal that ends most so shortly before that its end may be what that came to: the engine takes it
 /// for that too, and does not start it again.
-fn signalled(containers: &[&Container<'_>], ended: Ms) -> bool {
-    let shortly = ended.saturating_sub(SIGNAL_ENDS_WITHIN_MS)..=ended;
+fn signalled(containers: &[&Container<'_>], ended: Ms, stop_timeout: Ms) -> bool {
+    let shortly = ended.saturating_sub(stop_timeout + BEYOND_STOP_MS)..=ended;
     let mut stops = containers.iter().flat_map(|container| &container.stops);
     if stops.any(|(at, by)| *by == Who::Defib && shortly.contains(at)) {
         // What was told of may be defib's own.
@@ -134,7 +134,7 @@ fn signalled(containers: &[&Container<'_>], ended: Ms) -> bool {
 }
 
 /// Each time that a replica did not run, after it had.
-fn absences(story: &Story<'_>, replica: &str) -> Vec<Absence> {
+fn absences(story: &Story<'_>, service: &ServiceRule, replica: &str) -> Vec<Absence> {
     let containers = story.containers_of(replica);
     let lives = || containers.iter().flat_map(|container| &container.instances);
     let by_somebody = |from: Ms, to: Ms| {
@@ -152,7 +152,8 @@ fn absences(story: &Story<'_>, replica: &str) -> Vec<Absence> {
             let goes_on = lives().any(|other| other.span.holds(from));
             let to = lives().map(|other| other.span.from).filter(|at| *at > from).min();
             let to = to.unwrap_or(story.end);
-            let is_theirs = by == Who::Somebody || signalled(&containers, from);
+            let is_theirs =
+                by == Who::Somebody || signalled(&containers, from, service.stop_timeout);
             let theirs = if is_theirs { Some(from) } else { by_somebody(from, to) };
             let finished = by == Who::Itself && exit_code == 0;
             (!goes_on && from < to).then_some(Absence { span: Span { from, to }, finished, theirs })
@@ -183,7 +184,16 @@ fn owed(
         .rev()
         .find(|boot| **boot <= absent.from)
         .map_or(0, |boot| boot + story.rules.host_boot);
+    // Whose doing it is a life that could record nothing took with it: until a later one is shown that too.
+    let forgotten = story.life_at(absent.from).is_none_or(|told| {
+        told != *life
+            && story.store_bad.iter().any(|bad| bad.meets(Span { from: absent.from, to: told.to }))
+    });
+    let containers = story.containers_of(replica);
+    let removed = containers.iter().filter_map(|container| container.destroyed);
+    let shown_later = removed.filter(|at| forgotten && absent.holds(*at)).max().unwrap_or(0);
     let begins = absent.from.max(life.from + story.rules.own_start.max(15_000)).max(settling);
+    let begins = begins.max(shown_later);
     let by = begins + after + SLACK_MS + story.rules.list_every;
     let window = Span { from: begins.saturating_sub(10_000).max(life.from), to: by };
     let slept = story.sleeps.iter().any(|sleep| window.holds(sleep.0));
@@ -347,7 +357,7 @@ fn over_too_soon(story: &Story<'_>, service: &ServiceRule, found: &mut Vec<Viola
             continue;
         }
         let missed = service.replicas.iter().find(|replica| {
-            absences(story, replica).iter().any(|absence| {
+            absences(story, service, replica).iter().any(|absence| {
                 let known = Span { from: absence.span.from, to: decided + 1 };
                 let shown = story.containers_of(replica).iter().any(|container| {
                     container.inspected.iter().any(|shown| {

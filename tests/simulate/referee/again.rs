@@ -7,7 +7,7 @@
 
 use super::{
     Violation,
-    evidence::{Says, says},
+    evidence::{Reading, Says, says},
     story::{Container, Lived, Send, Span, Story},
 };
 use crate::account::{Clockface, Condition, Fact, Ms, ServiceRule};
@@ -155,7 +155,7 @@ impl Again {
         }
     }
 
-    /// One of it failed in one and the same life, and nothing was shown but that.
+    /// One of it failed in one and the same life, nothing was shown but that, and it had been shown when it was called over.
     fn fails_on(&self, story: &Story<'_>, service: &ServiceRule) -> Option<String> {
         let span = self.span();
         let fails = |container: &&Container<'_>| {
@@ -182,12 +182,22 @@ impl Again {
                     .iter()
                     .filter(|shown| span.holds(shown.at))
                     .all(|shown| matches!(says(shown.what), Says::Curable | Says::Incurable))
+                && lived.is_some_and(|lived| self.was_shown(service, container, lived.instance))
         };
         let replica = service
             .replicas
             .iter()
             .find(|replica| story.containers_of(replica).iter().any(fails))?;
         Some(format!("{replica} failed all the while"))
+    }
+
+    /// Whether what this life showed by the end amounted to a verdict.
+    fn was_shown(&self, service: &ServiceRule, container: &Container<'_>, instance: &str) -> bool {
+        let probes = service.probes.iter().filter_map(|probe| {
+            container.probe_streak(service, probe, instance, self.ended, Reading::Least)
+        });
+        let health = container.health_streak(instance, self.ended, Reading::Least);
+        probes.chain(health).any(|streak| streak.verdict <= self.ended)
     }
 
     /// Nothing was started, stopped, frozen, made or removed.
@@ -268,8 +278,8 @@ impl Again {
             })
         });
         let allowed = story.entries.iter().any(|entry| {
-            let Fact::EngineWeather { what, .. } = &entry.fact else { return false };
-            since.holds(entry.at) && what == "ActDenied ends"
+            let Fact::EngineWeather { what, fine: true } = &entry.fact else { return false };
+            since.holds(entry.at) && what == "ActDenied"
         });
         (!accepted && !allowed).then(|| "the engine refused all the while".to_owned())
     }

@@ -1,5 +1,5 @@
 //! P9: whoever was disturbed by a trouble hears that it is well again soon after it is, and not only once that has held. A
-//! recovery that did not hold takes that from the next one only where nothing was told louder meanwhile.
+//! recovery that did not hold takes that from the next one only where nothing but that was told since.
 
 use super::{
     Violation,
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::account::{Clockface, Ms, ServiceRule};
 use defib::domain::{
-    message::{IncidentKind, MessageKind, Severity},
+    message::{IncidentKind, MessageKind},
     observation::HealthResult,
 };
 
@@ -33,40 +33,29 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
     found
 }
 
-/// What told this sink more than any recovery from it has answered.
+/// What disturbed this sink: all but that what it was told to be well again is not.
 fn disturbed<'s>(story: &'s Story<'_>, service: &ServiceRule, sink: &str) -> Vec<&'s Send<'s>> {
-    let mut answered: Option<(Severity, bool)> = None;
-    let mut loudness = (Severity::Notice, false);
-    let mut disturbed = Vec::new();
     let about = story.sends.iter().filter(|send| {
         send.sink == sink
             && send.landed.is_some()
             && send.message.incident_kind == IncidentKind::Unhealthy
             && send.message.service.as_ref().is_some_and(|name| name.as_str() == service.name)
     });
-    for send in about {
-        match send.message.kind {
-            MessageKind::Opened => {
-                answered = None;
-                loudness = (send.message.severity, false);
-            }
-            MessageKind::Raised => loudness.0 = send.message.severity,
-            MessageKind::GivenUp => loudness.1 = true,
-            MessageKind::Recovered => {
-                answered = Some(loudness);
-                continue;
-            }
-            MessageKind::Resolved
-            | MessageKind::Missed
-            | MessageKind::Grown
-            | MessageKind::Relapsed
-            | MessageKind::Reminder => continue,
-        }
-        if Some(loudness) > answered {
-            disturbed.push(send);
-        }
+    about.filter(|send| disturbs(send.message.kind)).collect()
+}
+
+fn disturbs(kind: MessageKind) -> bool {
+    match kind {
+        MessageKind::Opened
+        | MessageKind::Raised
+        | MessageKind::GivenUp
+        | MessageKind::Grown
+        | MessageKind::Reminder => true,
+        MessageKind::Relapsed
+        | MessageKind::Recovered
+        | MessageKind::Resolved
+        | MessageKind::Missed => false,
     }
-    disturbed
 }
 
 fn must_be_answered(
@@ -83,16 +72,13 @@ fn must_be_answered(
     let by = (well.from + service.slowest_verdict()).max(acted) + HEARD_WITHIN_MS;
     let watched = Span { from: landed.min(well.from), to: by };
     let reached = Span { from: landed.saturating_sub(BACKED_OFF_MS), to: by };
-    // Whoever is louder told meanwhile is answered for that.
+    // Who is disturbed again meanwhile is answered for that.
     let later = story.sends.iter().any(|other| {
         other.sink == send.sink
             && other.message.incident == send.message.incident
             && other.at > send.at
             && other.at < by
-            && matches!(
-                other.message.kind,
-                MessageKind::Opened | MessageKind::Raised | MessageKind::GivenUp
-            )
+            && disturbs(other.message.kind)
     });
     let slept = story.sleeps.iter().any(|sleep| watched.holds(sleep.0));
     if by > well.to

@@ -9,6 +9,7 @@ use super::{
     story::{Act, Span, Story},
 };
 use crate::account::{Condition, Ms, ServiceRule};
+use defib::domain::message::{IncidentKind, MessageKind};
 
 /// What was decided before the verdicts came may still be on its way: a commit, an inspect.
 const KNOWN_FOR_MS: Ms = 3_000;
@@ -43,7 +44,8 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
             continue;
         }
         // A trial that helped releases the brake for what it had held.
-        if released.is_some_and(|at| act.elapsed - at < ONSET_MS) {
+        let released_lately = released.is_some_and(|at| act.elapsed - at < ONSET_MS);
+        if released_lately || a_told_trial_helped(story, act) {
             continue;
         }
         if let Some(last) = trial {
@@ -70,6 +72,27 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
         trial = Some(act);
     }
     found
+}
+
+/// Whether the brake, as people were told of it, ended lately after a trial that helped: one that was made before enough of
+/// what failed was sure to be known.
+fn a_told_trial_helped(story: &Story<'_>, act: &Act<'_>) -> bool {
+    let told = |kind: MessageKind| {
+        let about = story.sends.iter().filter(move |send| {
+            send.message.incident_kind == IncidentKind::Brake && send.message.kind == kind
+        });
+        about.map(|send| story.decided(send)).filter(|at| *at <= act.at)
+    };
+    let Some(ended) = told(MessageKind::Resolved).max() else { return false };
+    let Some(began) = told(MessageKind::Opened).filter(|at| *at < ended).max() else {
+        return false;
+    };
+    let helped = story.acts.iter().filter(|trial| trial.restarts()).any(|trial| {
+        let since = Span { from: trial.at, to: ended + 1 };
+        (began..ended).contains(&trial.at)
+            && story.well(trial.replica, 0).iter().any(|well| well.meets(since))
+    });
+    helped && act.at < ended + ONSET_MS
 }
 
 fn fails_since_lately(story: &Story<'_>, service: &ServiceRule, act: &Act<'_>) -> bool {

@@ -8,10 +8,10 @@ use super::{
     Violation,
     evidence::{Reading, Says, says},
     proof,
-    story::{Act, Container, Send, Story},
+    story::{Act, Container, Send, Shown, Story},
     told::{Standing, asked_at},
 };
-use crate::account::{Clockface, Ms, ProbeRule, ServiceRule};
+use crate::account::{Clockface, Ms, ProbeRule, Sampled, ServiceRule};
 use defib::domain::{
     message::{IncidentKind, Severity},
     observation::HealthResult,
@@ -20,6 +20,9 @@ use std::collections::BTreeMap;
 
 /// What was decided before a verdict came may still be on its way: a commit, an inspect.
 const KNOWN_FOR_MS: Ms = 3_000;
+
+/// What could not be looked at so shortly before may not have been looked at again.
+const SEEN_BEFORE_MS: Ms = 60_000;
 
 /// When what stood for a dependent is over, that is told of by itself: see `hearing`.
 const HANDED_OVER_MS: Ms = 60_000;
@@ -53,10 +56,25 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
     found
 }
 
-/// Whether all that a service needs was shown well in this time: else it may be held back, rightly.
+/// Whether all that a service needs was shown well in this time, and everything that it is judged by could be looked at: else
+/// it may be held back, rightly.
 pub fn are_well(story: &Story<'_>, service: &ServiceRule, from: Ms, to: Ms) -> bool {
-    needs(story, service)
-        .all(|needed| needed.replicas.iter().any(|replica| shown_well(story, replica, from, to)))
+    let lately = from.saturating_sub(SEEN_BEFORE_MS)..=to;
+    let looked_at = |replica: &str| {
+        story.containers_of(replica).iter().all(|container| {
+            let unseen = |shown: &Shown<&Sampled>| {
+                lately.contains(&shown.at) && says(shown.what) == Says::Nothing
+            };
+            let not_run = |check: &(Ms, &str, HealthResult)| {
+                lately.contains(&check.0) && check.2 == HealthResult::CouldNotRun
+            };
+            !container.samples.iter().any(unseen) && !container.checks.iter().any(not_run)
+        })
+    };
+    needs(story, service).all(|needed| {
+        let mut replicas = needed.replicas.iter();
+        replicas.any(|replica| shown_well(story, replica, from, to) && looked_at(replica))
+    })
 }
 
 /// What a service says that it needs.

@@ -191,7 +191,11 @@ fn must_end(story: &Story<'_>, service: &ServiceRule, sink: &str, found: &mut Ve
 fn is_kept(story: &Story<'_>, send: &Send<'_>) -> bool {
     let life = story.life_at(send.at).unwrap_or(Span { from: send.at, to: send.at });
     let rest = Span { from: send.at + 1, to: life.to };
-    send.durable || life.to == story.end || story.commits.iter().any(|commit| rest.holds(commit.0))
+    let handed_over =
+        story.submits.iter().filter(|submit| rest.holds(submit.0)).map(|submit| submit.1);
+    let safe =
+        |first: u64| story.commits.iter().any(|commit| rest.holds(commit.0) && commit.1 >= first);
+    send.durable || life.to == story.end || handed_over.min().is_some_and(safe)
 }
 
 /// Since when all replicas of a service have been well without a break, by the truth at the run's end. A new life has to show

@@ -167,6 +167,10 @@ impl Container<'_> {
             }
         }
         let mut streak = streak?;
+        // The engine counts a check that could not be run as well.
+        if reading == Reading::Least && streak.count < self.retries {
+            return None;
+        }
         let unhealthy = |shown: &&Shown<&crate::account::Seen>| {
             shown.what.instance == instance
                 && shown.at >= streak.first

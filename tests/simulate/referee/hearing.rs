@@ -156,6 +156,10 @@ fn owed(story: &Story<'_>, service: &ServiceRule, trouble: Span, found: &mut Vec
     let page_by = if service.page_at_once { told_by } else { paged_by.max(told_by) };
     for sink in &story.rules.sinks {
         let joining = if brake_is_open(story, sink, told_by) { JOINS_WITHIN_MS } else { 0 };
+        // What the brake had kept from being cured is to be cured from its end on.
+        let freed = brake_ended(story, sink, Span { from: trouble.from, to: page_by + joining });
+        let cured_by = freed.map_or(0, |at| at + service.longest_attempt() + RAISED_WITHIN_MS);
+        let page_by = page_by.max(cured_by);
         for (by, paging) in [(told_by + joining, false), (page_by + joining, true)] {
             let span = Span { from: trouble.from.saturating_sub(BACKED_OFF_MS), to: by };
             let watched = Span { from: trouble.from, to: by };
@@ -184,6 +188,16 @@ fn owed(story: &Story<'_>, service: &ServiceRule, trouble: Span, found: &mut Vec
             }
         }
     }
+}
+
+/// When this sink was told last that the brake is off again.
+fn brake_ended(story: &Story<'_>, sink: &str, within: Span) -> Option<Ms> {
+    let told = story.sends.iter().filter(|send| {
+        send.sink == sink
+            && send.message.incident_kind == IncidentKind::Brake
+            && send.message.kind == MessageKind::Resolved
+    });
+    told.filter_map(|send| send.landed).filter(|at| within.holds(*at)).max()
 }
 
 /// Whether this sink is for the first word on a service, which is a notice where it may be cured; a louder one has its own time.

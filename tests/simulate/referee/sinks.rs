@@ -157,7 +157,11 @@ fn fails(story: &Story<'_>, sink: &str, at: Ms, after: Ms) -> bool {
         .iter()
         .filter(|send| send.sink == sink)
         .filter_map(|send| send.answered.map(|(when, outcome)| (when, send, outcome)))
-        .filter(|(when, ..)| *when <= at + EARLY_MS)
+        .filter(|(when, _, outcome)| {
+            // What arrived after all counts from when that was known.
+            let early = if **outcome == DeliveryOutcome::Delivered { 0 } else { EARLY_MS };
+            *when <= at + early
+        })
         .collect();
     let long_ago = |when: Ms| when + after <= at + EARLY_MS;
     let failed = answers

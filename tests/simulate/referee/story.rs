@@ -46,6 +46,8 @@ pub struct Story<'a> {
     pub hands_off_from: Option<Ms>,
     /// When looking at the engine did not work.
     pub engine_bad: Vec<Span>,
+    /// What keeps looking at it from working, by the last entry that was read, and how often.
+    engine_ills: BTreeMap<&'a str, u32>,
     /// When defib had been told that there is no event stream.
     pub no_events: Vec<Span>,
     /// When the store did not work.
@@ -85,6 +87,8 @@ impl Span {
 pub struct Container<'a> {
     /// Its replica.
     pub replica: &'a str,
+    /// How many failures of its healthcheck the engine calls unhealthy.
+    pub retries: u32,
     /// Its lives.
     pub instances: Vec<Lived<'a>>,
     /// How it would have answered, from when on.
@@ -215,6 +219,7 @@ impl<'a> Story<'a> {
             removed: BTreeMap::new(),
             hands_off_from: None,
             engine_bad: Vec::new(),
+            engine_ills: BTreeMap::new(),
             no_events: Vec::new(),
             store_bad: Vec::new(),
             sinks_bad: BTreeMap::new(),
@@ -251,6 +256,9 @@ impl<'a> Story<'a> {
                 let made = self.containers.entry(container).or_default();
                 made.replica = replica;
                 made.created = at;
+                let rule = self.rules.service_of(replica);
+                let checked = rule.and_then(|rule| rule.healthcheck.as_ref());
+                made.retries = checked.map_or(1, |checked| checked.retries);
             }
             Fact::Started { container, instance, .. } => {
                 let span = Span { from: at, to: end };
@@ -280,7 +288,12 @@ impl<'a> Story<'a> {
             Fact::HealthChecked { container, instance, result } => {
                 self.container(container).checks.push((at, instance, *result));
             }
-            Fact::EngineWeather { fine, .. } => turn(&mut self.engine_bad, at, end, *fine),
+            Fact::EngineWeather { fine, what } => {
+                let ills = self.engine_ills.entry(what).or_default();
+                *ills = if *fine { ills.saturating_sub(1) } else { *ills + 1 };
+                let all_fine = self.engine_ills.values().all(|ills| *ills == 0);
+                turn(&mut self.engine_bad, at, end, all_fine);
+            }
             Fact::EventStream { open } => turn(&mut self.no_events, at, end, *open),
             Fact::StoreWeather { fine, .. } => turn(&mut self.store_bad, at, end, *fine),
             Fact::SinkWeather { sink, fine, .. } => {

@@ -17,6 +17,9 @@ use defib::domain::{
 /// A look is right before the act when nothing but a commit (2 s at most) and a queue stands between them.
 const RIGHT_BEFORE_MS: u64 = 5_000;
 
+/// A stop takes its timeout, the kill after it and the start this much more.
+const CALL_MS: u64 = 12_000;
+
 /// An event this old had every chance to stop an act.
 const EVENT_HEEDED_MS: u64 = 3_000;
 
@@ -52,6 +55,8 @@ fn starts_only_what_it_stopped(story: &Story<'_>, act: &Act<'_>, found: &mut Vec
         // Whether somebody else meant to stop it too nobody can say: two stops of one life look like one, and a stop of what
         // stands still leaves no trace.
         Some((Who::Defib, _)) => {}
+        // Nor of a stop that came while defib was dead, within the window of the call that it died over.
+        Some(_) if may_be_of_an_earlier_call(story, act, last.span.to) => {}
         Some((by, _)) if last.span.to <= act.at => {
             broken(format!("it had been ended by {by:?}, not by defib"));
         }
@@ -60,6 +65,19 @@ fn starts_only_what_it_stopped(story: &Story<'_>, act: &Act<'_>, found: &mut Vec
             // Starting what runs does nothing to it; that the stop had not taken effect is no harm.
         }
     }
+}
+
+/// Whether a life before this one had called for a restart of it, of which it never had an answer, so shortly before its end
+/// that this may have been what the call came to.
+fn may_be_of_an_earlier_call(story: &Story<'_>, act: &Act<'_>, ended: u64) -> bool {
+    story.acts.iter().any(|call| {
+        let window = call.at..=call.at + call.service.stop_timeout + CALL_MS;
+        call.container == act.container
+            && call.life < act.life
+            && call.answered.is_none()
+            && window.contains(&ended)
+            && !story.life_at(ended).is_some_and(|life| life.holds(call.at))
+    })
 }
 
 /// Events alone say that somebody has begun to stop it.

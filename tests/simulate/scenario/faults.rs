@@ -1,7 +1,10 @@
 //! What goes wrong in a run: at least three faults, each with its beginning and its end, drawn from all that the design knows
 //! how to live with.
 
-use super::{Deed, ProberMood, RUN_MS, SINKS, SinkMood, Window, services::House};
+use super::{
+    Deed, ProberMood, RUN_MS, SINKS, SinkMood, Window,
+    services::{House, Need},
+};
 use crate::{account::Ms, random::Random};
 use defib::{
     docker::simulated::{
@@ -106,20 +109,22 @@ pub fn draw_calm(random: &mut Random, house: &House) -> Drawn {
 pub fn draw_causes(
     random: &mut Random,
     house: &House,
-    pairs: &[(String, String)],
+    needs: &[Need],
     run_ms: Ms,
 ) -> Vec<(Ms, Deed)> {
     let mut script = Vec::new();
-    for (dependent, needed) in pairs {
-        if !random.percent(60) {
+    for Need { dependent, needed, outlived } in needs {
+        if !outlived && !random.percent(60) {
             continue;
         }
         let at = random.between(60_000, run_ms - 300_000);
         // What can't be asked any more is neither well nor not; what it showed last is old.
-        let is_mute = random.percent(40);
+        let is_mute = *outlived || random.percent(40);
         // Well when the dependent began to fail, and no more when that fails anew after a restart in vain.
-        let is_lost_between = is_mute && random.percent(50);
-        let begins = if is_lost_between {
+        let is_lost_between = *outlived || (is_mute && random.percent(50));
+        let begins = if *outlived {
+            at + random.between(10_000, 45_000)
+        } else if is_lost_between {
             at + random.between(5_000, 70_000)
         } else {
             (at + random.between(0, 180_000)).saturating_sub(30_000)

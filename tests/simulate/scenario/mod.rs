@@ -193,8 +193,8 @@ impl Scenario {
         services::thresholds_by_time(&mut last, &mut house);
         services::choosy_sink(&mut random.branch(6), &mut house);
         let mut causes = random.branch(7);
-        let pairs = services::dependencies(&mut causes, &mut house);
-        script.extend(faults::draw_causes(&mut causes, &house, &pairs, run_ms));
+        let needs = services::dependencies(&mut causes, &mut house);
+        script.extend(faults::draw_causes(&mut causes, &house, &needs, run_ms));
         script.extend(operator::draw(&mut last, &house, run_ms));
         script.sort_by_key(|deed| deed.0);
         Self {

@@ -31,6 +31,16 @@ pub struct House {
     pub containers: Vec<(String, ContainerScript)>,
 }
 
+/// One service needs another.
+pub struct Need {
+    /// Which does.
+    pub dependent: String,
+    /// What it needs.
+    pub needed: String,
+    /// That is called healthy for long after it has passed last, and the dependent is restarted more than once meanwhile.
+    pub outlived: bool,
+}
+
 /// Draws the services.
 pub fn draw(random: &mut Random) -> House {
     let mut services = Vec::new();
@@ -159,7 +169,7 @@ pub fn thresholds_by_time(random: &mut Random, house: &mut House) {
 /// In some runs services need others: each only such that come before it, so that nothing runs in a circle. Of what two services
 /// match nobody can say that it is well; it is needed by nobody here. Which two of a pair fail together is said as well: the
 /// dependent and what it needs.
-pub fn dependencies(random: &mut Random, house: &mut House) -> Vec<(String, String)> {
+pub fn dependencies(random: &mut Random, house: &mut House) -> Vec<Need> {
     let mut pairs = Vec::new();
     if !random.percent(40) {
         return pairs;
@@ -179,9 +189,48 @@ pub fn dependencies(random: &mut Random, house: &mut House) -> Vec<(String, Stri
         for rule in house.rules.services.iter_mut().filter(|rule| rule.name == *name) {
             rule.depends_on.push(needed.clone());
         }
-        pairs.push((name.clone(), needed));
+        let outlived = random.percent(25) && slow_to_turn(house, &needed);
+        if outlived {
+            quick_to_restart(house, name);
+        }
+        pairs.push(Need { dependent: name.clone(), needed, outlived });
     }
     pairs
+}
+
+/// Has a service judged by nothing but a healthcheck that takes long to turn, if it has one: it is called healthy for long
+/// after it has passed last.
+fn slow_to_turn(house: &mut House, name: &str) -> bool {
+    let Some(rule) = house.rules.services.iter_mut().find(|rule| rule.name == name) else {
+        return false;
+    };
+    let Some(checked) = &mut rule.healthcheck else { return false };
+    (checked.interval, checked.retries) = (20_000, 4);
+    rule.probes.clear();
+    let of_it = |replica: &String| rule.replicas.contains(replica);
+    for (_, script) in house.containers.iter_mut().filter(|(replica, _)| of_it(replica)) {
+        if let Some(check) = &mut script.healthcheck {
+            (check.interval, check.retries) = (Duration::from_secs(20), 4);
+        }
+    }
+    for policy in house.policy.services.iter_mut().filter(|policy| policy.name.as_str() == name) {
+        Arc::make_mut(policy).probes.clear();
+    }
+    true
+}
+
+/// Has a service restarted again soon after a restart in vain.
+fn quick_to_restart(house: &mut House, name: &str) {
+    for rule in house.rules.services.iter_mut().filter(|rule| rule.name == name) {
+        (rule.start_grace, rule.recover_within, rule.budget.0) = (5_000, 20_000, 3);
+    }
+    for policy in house.policy.services.iter_mut().filter(|policy| policy.name.as_str() == name) {
+        let policy = Arc::make_mut(policy);
+        policy.start_grace = Duration::from_secs(5);
+        policy.recover_within = Duration::from_secs(20);
+        policy.budget.restarts = 3;
+        policy.backoff.first = Duration::from_secs(5);
+    }
 }
 
 fn policy(random: &mut Random, name: &str) -> ServicePolicy {
