@@ -535,6 +535,25 @@ fn a_config_that_is_read_again_has_what_was_refused_tried_at_once() {
 }
 
 #[test]
+fn a_sink_that_asked_to_be_left_alone_is_also_when_the_config_is_read_again() {
+    let mut rig = started(watching(vec![named("oncall", &[])]));
+    let pauses = DeliveryOutcome::Paused { wait: Some(seconds(HOUR)), reason: "429".to_owned() };
+    answers(&mut rig, "oncall", [pauses]);
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(MINUTE));
+    for _ in 0..3 {
+        rig.reload(rig.policy.clone());
+        rig.run(seconds(MINUTE));
+    }
+    assert_eq!(attempts(&rig, "oncall"), Vec::<u64>::new(), "none after the first");
+    let mut elsewhere = rig.policy.clone();
+    elsewhere.sinks[0].definition = 2;
+    rig.reload(elsewhere);
+    rig.run(seconds(MINUTE));
+    assert_eq!(attempts(&rig, "oncall").len(), 1, "that was another one");
+}
+
+#[test]
 fn what_an_incident_is_called_and_how_far_it_is_agree_in_every_moment() {
     let mut policy = policy(vec![probed("web")]);
     policy.limits.brake = None;

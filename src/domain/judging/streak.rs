@@ -16,6 +16,9 @@ pub struct Streak {
     pub passes: u32,
     /// Reached `fall` and not `rise` since.
     pub failing: bool,
+    /// Reached `rise` and not `fall` since.
+    #[serde(default)]
+    pub well: bool,
     /// When the first of the consecutive failures was seen.
     pub since: Option<Moment>,
     /// What the last failure showed.
@@ -36,7 +39,7 @@ impl Streak {
     pub(crate) fn fail(&mut self, failure: Failure, fall: u32, now: Moment) {
         self.reach(self.failures.saturating_add(1), failure, now);
         if self.failures >= fall {
-            self.failing = true;
+            (self.failing, self.well) = (true, false);
         }
     }
 
@@ -64,7 +67,7 @@ impl Streak {
         self.failures = 0;
         self.since = None;
         if self.passes >= rise {
-            self.failing = false;
+            (self.failing, self.well) = (false, true);
         }
     }
 }

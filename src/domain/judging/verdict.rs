@@ -79,9 +79,9 @@ fn judge_running(evidence: &Evidence, probes: &[ProbePolicy], in_grace: bool) ->
         return Verdict::Unhealthy;
     }
     let health_passes = !evidence.health.present || evidence.health.reading == Reading::Passing;
-    let probes_pass = probes.iter().all(|probe| {
-        evidence.probes.get(&probe.name).is_some_and(|seen| seen.streak.passes >= probe.rise)
-    });
+    let probes_pass = probes
+        .iter()
+        .all(|probe| evidence.probes.get(&probe.name).is_some_and(|seen| seen.streak.well));
     let evaluated = evidence.health.present || !probes.is_empty();
     if evaluated && health_passes && probes_pass {
         Verdict::Healthy

@@ -31,6 +31,7 @@ const LIST_BEFORE_DOWN: Duration = Duration::from_secs(5);
 #[derive(Debug, Default)]
 pub(crate) struct Service {
     pub(super) members: BTreeSet<ReplicaName>,
+    /// Of these, what others may rest on.
     pub(super) healthy: BTreeSet<ReplicaName>,
     /// Replicas of another service that this one matches too: whose they are nobody can say.
     pub(super) contested: BTreeSet<ReplicaName>,
@@ -54,7 +55,7 @@ impl Domain {
     pub(super) fn member_changed(&mut self, replica: &Replica) {
         let service = self.services.entry(replica.policy.name.clone()).or_default();
         service.members.insert(replica.kept.name.clone());
-        let is_back = if replica.verdict == Verdict::Healthy {
+        let is_back = if replica.is_surely_healthy() {
             service.healthy.insert(replica.kept.name.clone())
         } else {
             service.healthy.remove(&replica.kept.name);

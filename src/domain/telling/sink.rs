@@ -130,12 +130,16 @@ impl Sink {
         }
     }
 
-    /// The config was read again. Whoever mended a broken sink need not wait for its next try; and one that goes elsewhere
-    /// now has nothing to do with how it was before.
+    /// The config was read again. Whoever mended a broken sink need not wait for its next try; one that asked to be left alone
+    /// is; and one that goes elsewhere now has nothing to do with how it was before.
     pub(crate) fn adopt(&mut self, policy: SinkPolicy) {
         let is_another = self.policy.definition != policy.definition;
         self.policy = policy;
-        self.paused_until = None;
+        let asked_for_it =
+            self.failing.as_ref().is_some_and(|failing| failing.cause == Cause::Pauses);
+        if is_another || !asked_for_it {
+            self.paused_until = None;
+        }
         for outgoing in self.rows.values_mut().filter_map(|row| row.outgoing.as_mut()) {
             outgoing.not_before = AwakeMs(0);
         }

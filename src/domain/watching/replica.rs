@@ -246,6 +246,12 @@ impl Replica {
         is_known && ails && self.kept.attempt.is_none()
     }
 
+    /// It is healthy, and nothing has begun to speak against that: others may rest on it (S3, S9).
+    pub(crate) fn is_surely_healthy(&self) -> bool {
+        let begins_to_fail = self.evidence.probes.values().any(|probe| probe.streak.failures > 0);
+        self.verdict == Verdict::Healthy && !begins_to_fail
+    }
+
     /// It is not well, and no restart is left for it.
     pub(crate) fn is_given_up(&self) -> bool {
         match &self.hold {

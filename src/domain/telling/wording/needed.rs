@@ -16,7 +16,7 @@ pub(crate) struct Needed {
 impl Needed {
     /// By the first of its replicas that is not healthy; `None`: there is none here.
     pub(crate) fn of<'a>(members: impl Iterator<Item = &'a Replica> + Clone) -> Option<Self> {
-        let ill = |replica: &&Replica| replica.verdict != Verdict::Healthy;
+        let ill = |replica: &&Replica| !replica.is_surely_healthy();
         let replica = members.clone().find(ill).or_else(|| members.clone().next())?;
         let (stands, act) = match &replica.lifecycle {
             state @ (Lifecycle::Stopped(_) | Lifecycle::Created) => (state.to_string(), "start"),
@@ -25,7 +25,13 @@ impl Needed {
                 (state.to_string(), "logs --tail 50")
             }
             Lifecycle::Unseen | Lifecycle::Running { .. } | Lifecycle::Remote => {
-                (replica.verdict.to_string(), "logs --tail 50")
+                let begins = replica.verdict == Verdict::Healthy && ill(&replica);
+                let stands = if begins {
+                    "beginning to fail".to_owned()
+                } else {
+                    replica.verdict.to_string()
+                };
+                (stands, "logs --tail 50")
             }
         };
         let container = replica.inspection.as_ref().map(|known| pasteable(&known.name));
