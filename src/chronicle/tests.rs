@@ -196,7 +196,6 @@ fn incident(number: u64, service: &str, headline: &str) -> Record {
             kind: IncidentKind::Unhealthy,
         },
         since: NOW,
-        opened: NOW,
         ended: None,
         story,
         reminded: NOW,

@@ -70,7 +70,8 @@ pub struct Instance {
     pub started_at: StartedAt,
 }
 
-/// A number that grows with every use and is never reused, also across our own restarts.
+/// A number that grows with every use. What is recorded under it (attempts, incidents, messages) goes on over our restarts, as
+/// long as the record is there; a look's begins anew with each start.
 macro_rules! serial {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*

@@ -287,7 +287,6 @@ impl Rebase for ReplicaRecord {
 impl Rebase for Incident {
     fn rebase(&mut self, map: &impl Fn(&mut Moment)) {
         map(&mut self.since);
-        map(&mut self.opened);
         map(&mut self.reminded);
         self.ended.as_mut().map(map);
     }

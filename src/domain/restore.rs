@@ -70,7 +70,7 @@ impl Domain {
                     if !same_boot {
                         kept.void_own_stop();
                     }
-                    replicas.push(kept);
+                    replicas.push((kept, same_boot));
                 }
                 Record::Incident(incident) => {
                     let incident = incident.into_kept(&domain.boot_id, now);
@@ -90,8 +90,8 @@ impl Domain {
                 Record::Forgotten(_) | Record::Cleared | Record::Decided(_) => {}
             }
         }
-        for kept in replicas {
-            domain.restore_replica(kept);
+        for (kept, same_boot) in replicas {
+            domain.restore_replica(kept, same_boot);
         }
         domain.adopt_policy();
         domain.agenda.touch(Owner::Looking);
@@ -163,7 +163,7 @@ impl Domain {
         };
     }
 
-    fn restore_replica(&mut self, kept: super::watching::replica::ReplicaRecord) {
+    fn restore_replica(&mut self, kept: super::watching::replica::ReplicaRecord, same_boot: bool) {
         let name = kept.name.clone();
         let listed =
             self.policy.services.iter().find(|service| service.name == kept.service).cloned();
@@ -184,8 +184,8 @@ impl Domain {
         if replica.lifecycle == Lifecycle::Remote {
             replica.restore_streaks();
         }
-        let outputs =
-            replica.kept.attempt.as_mut().map(|attempt| (attempt.id, attempt.resume(self.now)));
+        let attempt = replica.kept.attempt.as_mut();
+        let outputs = attempt.map(|attempt| (attempt.id, attempt.resume(same_boot, self.now)));
         if let Some((id, outputs)) = outputs {
             self.attempts.insert(id, name.clone());
             self.host.acting.insert(name.clone());

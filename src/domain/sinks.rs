@@ -22,6 +22,9 @@ use super::{
     },
 };
 
+/// So many incidents that are over wait for sinks that do not take their end.
+const MOST_OVER: usize = 200;
+
 impl Domain {
     /// What the matter looks like now; `None`: there is nothing the matter.
     pub(super) fn set_picture(&mut self, key: IncidentKey, picture: Option<Picture>) {
@@ -56,6 +59,7 @@ impl Domain {
                     let id = incident.id;
                     self.decide(key.service.as_ref(), None, Decision::Resolved(id));
                     self.incident_changed(&key, before);
+                    self.bound_what_is_over();
                 }
             }
             (None, Some(picture)) => {
@@ -77,6 +81,33 @@ impl Domain {
                 }
             }
             (None, None) => {}
+        }
+    }
+
+    /// What is over waits for the sinks that do not know it yet. One that takes nothing for weeks must not keep all that came
+    /// and went meanwhile (L4): of too much the oldest is given up, and said to be.
+    fn bound_what_is_over(&mut self) {
+        let over = |incident: &&Incident| incident.story.stage == Stage::Resolved;
+        let waiting = self.incidents.values().filter(over);
+        let oldest = waiting.clone().min_by_key(|incident| incident.ended.map(|ended| ended.awake));
+        let Some(oldest) = oldest.filter(|_| waiting.count() > MOST_OVER).cloned() else { return };
+        let unsettled = self.sinks.iter().filter(|(_, sink)| !sink.is_settled(&oldest));
+        let names: Vec<SinkName> = unsettled.map(|(name, _)| name.clone()).collect();
+        for name in names {
+            let why = format!("more than {MOST_OVER} incidents that are over wait for it");
+            let given_up = Decision::Undeliverable(name, oldest.id, why);
+            self.decide(oldest.key.service.as_ref(), None, given_up);
+        }
+        self.forget_incident(&oldest.key);
+    }
+
+    fn forget_incident(&mut self, key: &IncidentKey) {
+        self.incidents.remove(key);
+        self.records.push(Record::Forgotten(RecordKey::incident(key)));
+        for (name, sink) in &mut self.sinks {
+            if sink.rows.remove(key).is_some() {
+                self.records.push(Record::Forgotten(RecordKey::delivery(name, key)));
+            }
         }
     }
 
@@ -170,13 +201,7 @@ impl Domain {
         let incident = self.incidents.get(key)?;
         let resolved = incident.story.stage == Stage::Resolved;
         if resolved && self.sinks.values().all(|sink| sink.is_settled(incident)) {
-            self.incidents.remove(key);
-            self.records.push(Record::Forgotten(RecordKey::incident(key)));
-            for (name, sink) in &mut self.sinks {
-                if sink.rows.remove(key).is_some() {
-                    self.records.push(Record::Forgotten(RecordKey::delivery(name, key)));
-                }
-            }
+            self.forget_incident(key);
             return None;
         }
         next

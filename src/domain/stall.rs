@@ -35,6 +35,9 @@ impl Domain {
         for service in self.services.values_mut() {
             service.leave_out(stalled);
         }
+        for sink in self.sinks.values_mut() {
+            sink.leave_out(stalled);
+        }
         self.looking.leave_out(stalled);
         self.own_start = self.own_start + stalled;
         self.host.engine_start = self.host.engine_start.map(|at| at + stalled);
@@ -80,8 +83,10 @@ impl Replica {
         self.own_until.as_mut().map(move_on);
         let unseen = self.could_not_look.as_mut().map(|(since, _)| since);
         let doubles = self.doubles.values_mut().map(|double| &mut double.since);
-        [&mut self.healthy_since, &mut self.paused_since, &mut self.rivals_since]
+        let since = [&mut self.healthy_since, &mut self.unjudged_since, &mut self.paused_since];
+        since
             .into_iter()
+            .chain([&mut self.rivals_since])
             .flatten()
             .chain(unseen)
             .chain(doubles)

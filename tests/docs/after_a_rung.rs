@@ -139,7 +139,7 @@ pub fn table() -> String {
                 let before = attempt.clone();
                 let seen =
                     crate::domain::acting::attempt::Input::Seen { inspection: &look, hold: None };
-                let outputs = attempt.step(seen, now, Seq(8), Duration::from_secs(90));
+                let outputs = attempt.step(seen, now, Seq(8));
                 row.push(described(&before, &attempt, &outputs));
             }
             row

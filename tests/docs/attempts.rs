@@ -21,7 +21,8 @@ pub fn at(awake: u64) -> Moment {
 }
 
 pub fn begun() -> Attempt {
-    let limits = Limits { stop_timeout: None, may_kill: true, own_stop: None };
+    let verify_within = Duration::from_secs(90);
+    let limits = Limits { stop_timeout: None, may_kill: true, verify_within, own_stop: None };
     Attempt::begin(AttemptId(1), instance("1"), at(1_000), limits)
 }
 
@@ -90,7 +91,7 @@ pub fn by_input() -> String {
                 continue;
             }
             let before = attempt.clone();
-            let outputs = attempt.step(input.clone(), at(2_000), Seq(8), Duration::from_secs(90));
+            let outputs = attempt.step(input.clone(), at(2_000), Seq(8));
             row.push(described(&before, &attempt, &outputs));
         }
         rows.push(row);
@@ -102,13 +103,16 @@ pub fn by_crash() -> String {
     let rows: Vec<Vec<String>> = phases()
         .into_iter()
         .filter(|(said, attempt)| !attempt.only_looked() && *said != "`Intent`, later rung")
-        .map(|(said, mut attempt)| {
-            let before = attempt.clone();
-            let outputs = attempt.resume(at(9_000));
-            vec![said.replace(", first rung", ""), described(&before, &attempt, &outputs)]
+        .map(|(said, attempt)| {
+            let resumed = |same_boot| {
+                let mut resumed = attempt.clone();
+                let outputs = resumed.resume(same_boot, at(9_000));
+                described(&attempt, &resumed, &outputs)
+            };
+            vec![said.replace(", first rung", ""), resumed(true), resumed(false)]
         })
         .collect();
-    table(&["on disk".into(), "at the next start".into()], &rows)
+    table(&["on disk", "at the next start", "after a boot of the host"].map(str::to_owned), &rows)
 }
 
 /// What a step did to an attempt.

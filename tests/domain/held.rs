@@ -506,9 +506,7 @@ fn what_defib_stopped_has_not_finished_though_it_exits_with_0_and_the_host_boote
     rig.forget_queue();
     rig.reboot();
     rig.run(seconds(900));
-    let ended = |decision: &Decision| {
-        matches!(decision, Decision::Ended(_, Ending::NotOurs(_) | Ending::NotCured(_)))
-    };
+    let ended = |decision: &Decision| matches!(decision, Decision::Ended(_, Ending::TakenOver(_)));
     assert_eq!(decided(&rig, ended), 1, "{:?}", rig.decisions);
     assert_eq!(of_kind(&rig, IncidentKind::Down), [MessageKind::Opened], "it stands still");
 }

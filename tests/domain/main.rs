@@ -14,6 +14,7 @@
 mod acting;
 mod ambiguous;
 mod by_hand;
+mod changes;
 mod held;
 mod lasting;
 mod replay;

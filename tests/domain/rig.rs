@@ -100,6 +100,8 @@ pub struct Rig {
     /// How every URL answers.
     pub url: Behaviour,
     pub sink: BTreeMap<SinkName, VecDeque<DeliveryOutcome>>,
+    /// A sink whose attempts never come back.
+    pub mute_sink: Option<SinkName>,
     pub acts: Vec<(u64, ActOrder)>,
     pub sent: Vec<(u64, SinkName, Message)>,
     pub decisions: Vec<(u64, Decision)>,
@@ -241,6 +243,7 @@ impl Rig {
             samples_are_taken: true,
             url: Behaviour::Fine,
             sink: BTreeMap::new(),
+            mute_sink: None,
             acts: Vec::new(),
             sent: Vec::new(),
             decisions: Vec::new(),
@@ -567,6 +570,7 @@ impl Rig {
                 self.put(10, Observation::EvidenceGathered { attempt, findings });
             }
             Effect::Act(order) => self.act(order),
+            Effect::Send(order) if self.mute_sink.as_ref() == Some(&order.sink) => {}
             Effect::Send(order) => {
                 let outcomes = self.sink.entry(order.sink.clone()).or_default();
                 let outcome = outcomes.pop_front().unwrap_or(DeliveryOutcome::Delivered);

@@ -554,6 +554,53 @@ fn a_sink_that_asked_to_be_left_alone_is_also_when_the_config_is_read_again() {
 }
 
 #[test]
+fn a_sink_whose_attempts_never_come_back_hides_no_other_that_refuses() {
+    let sinks = ["desk", "mute", "oncall"].map(|name| named(name, &[]));
+    let mut rig = started(watching(sinks.into()));
+    rig.mute_sink = Some(SinkName::new("mute"));
+    answers(&mut rig, "oncall", std::iter::repeat_n(refused(), 1000));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(4 * MINUTE));
+    let told = of_kind(&rig, IncidentKind::SinkFailing);
+    assert_eq!(told, [("desk", MessageKind::Opened, Severity::Ticket)]);
+}
+
+#[test]
+fn time_in_which_nothing_was_tried_is_no_time_of_a_sinks_silence() {
+    let mut rig = started(watching(vec![named("oncall", &[]), named("other", &[])]));
+    let silent = DeliveryOutcome::Unknown("no answer in time".to_owned());
+    answers(&mut rig, "oncall", std::iter::repeat_n(silent, 1000));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(2 * MINUTE));
+    rig.stall(seconds(15 * MINUTE));
+    rig.run(seconds(MINUTE));
+    assert!(of_kind(&rig, IncidentKind::SinkFailing).is_empty(), "{:?}", rig.told());
+    rig.run(seconds(10 * MINUTE));
+    assert_eq!(of_kind(&rig, IncidentKind::SinkFailing).len(), 1, "{:?}", rig.told());
+}
+
+#[test]
+fn what_came_and_went_while_a_sink_takes_nothing_does_not_pile_up_for_ever() {
+    let mut rig = Rig::new(Policy { sinks: vec![named("oncall", &[])], ..policy(Vec::new()) });
+    rig.run(seconds(90));
+    answers(&mut rig, "oncall", std::iter::repeat_n(refused(), 100_000));
+    for n in 0..230 {
+        let name = format!("job-{n}");
+        rig.add_with(&name, |container| {
+            container.healthcheck = Some(healthcheck());
+            container.behaviour = Behaviour::Hangs;
+        });
+        rig.run(seconds(200));
+        rig.remove(&name);
+        rig.run(seconds(900));
+    }
+    let incidents = rig.view().incidents;
+    assert!((100..=201).contains(&incidents.len()), "{}", incidents.len());
+    let given_up = |(_, decision): &&(u64, Decision)| matches!(decision, Decision::Undeliverable(_, _, why) if why.contains("200"));
+    assert!(rig.decisions.iter().filter(given_up).count() > 20);
+}
+
+#[test]
 fn what_an_incident_is_called_and_how_far_it_is_agree_in_every_moment() {
     let mut policy = policy(vec![probed("web")]);
     policy.limits.brake = None;

@@ -142,20 +142,6 @@ fn switching_the_brake_off_lets_restarts_go() {
 }
 
 #[test]
-fn a_failing_probe_that_is_taken_out_of_the_config_ends_its_trouble() {
-    let mut rig = Rig::new(policy(vec![never("web")]));
-    rig.add_with("web", |container| container.healthcheck = Some(healthcheck()));
-    rig.run(seconds(90));
-    rig.behave("web", Behaviour::Answers(404));
-    rig.run(seconds(60));
-    rig.reload(policy(vec![ServicePolicy { probes: Vec::new(), ..never("web") }]));
-    rig.behave("web", Behaviour::Fine);
-    rig.run(seconds(700));
-    assert_eq!(rig.view().replicas[0].verdict, Verdict::Healthy);
-    assert_eq!(kinds(&rig).last(), Some(&MessageKind::Resolved), "{:?}", rig.told());
-}
-
-#[test]
 fn what_is_no_longer_configured_closes_its_incidents_also_when_that_happened_while_defib_was_away()
 {
     for away in [false, true] {

@@ -282,6 +282,26 @@ fn what_joined_the_brake_before_a_boot_is_told_after_it() {
 }
 
 #[test]
+fn what_can_never_fail_does_not_keep_the_brake_off() {
+    let mut all = policy((0..12).map(|n| probed(&format!("s{n:02}-"))).collect());
+    all.unlisted = defib::domain::policy::Unlisted::All;
+    let mut rig = Rig::new(all);
+    for n in 0..12 {
+        rig.add(&format!("s{n:02}-"));
+    }
+    for n in 0..20 {
+        rig.add_with(&format!("old-{n}"), |container| {
+            (container.state, container.exit_code) =
+                (defib::domain::observation::ContainerState::Exited, Some(0));
+        });
+    }
+    rig.run(seconds(400));
+    all_hang(&mut rig, 0..3);
+    rig.run(seconds(30));
+    assert!(rig.view().brake && rig.acts.is_empty(), "{:?}", rig.acts);
+}
+
+#[test]
 fn where_nothing_may_be_restarted_the_brake_promises_no_trial() {
     let mut rig = never_restarted(4);
     all_hang(&mut rig, 0..4);

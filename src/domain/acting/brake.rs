@@ -1,8 +1,8 @@
 //! The host-wide hold: when much fails at once the cause is elsewhere, and restarting it all only adds load (S8).
 //!
 //! While it is on, nothing is restarted but one trial at a time: a failing replica that nothing else holds back, so that all
-//! it needs is well, and never one that holds data. It is released only when a trial recovers, or when what made it is long
-//! over.
+//! it needs is well, and never one that holds data. It is released when a trial recovers, when what made it is long over, or
+//! when the config switches it off.
 
 use crate::domain::{
     moment::{AwakeMs, Moment},

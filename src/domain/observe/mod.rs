@@ -1,4 +1,5 @@
-//! What an observation changes, before anybody thinks about it: `lists`, `looks`, `events` and `samples`, one file each.
+//! What an observation changes, before anybody thinks about it: `lists`, `looks` (with `taking_in` and `renamed`), `events` and
+//! `samples`.
 
 mod events;
 mod lists;
@@ -78,8 +79,7 @@ impl Domain {
                 self.answered(&sink, message, attempt, outcome);
             }
             Observation::HostResumed(_) => {
-                // What was asked before is outdated. What came meanwhile is taken in, and the list comes, before anybody's
-                // deadline counts.
+                // What came meanwhile is taken in, and the list comes, before anybody's deadline counts.
                 self.list_first();
             }
             Observation::ClockStepped(_) => {}

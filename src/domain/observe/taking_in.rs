@@ -52,9 +52,15 @@ impl Replica {
             | Lifecycle::Restarting
             | Lifecycle::Remote => false,
         };
+        // What defib has under way with one is brought to its end before another takes its place.
+        let is_acted_on = self.lifecycle != Lifecycle::Gone
+            && self.kept.attempt.as_ref().is_some_and(|attempt| {
+                attempt.has_acted()
+                    && self.kept.container.as_ref() == Some(&attempt.instance.container)
+            });
         let takes = match claim {
-            Claim::Same => same || old_is_over || (runs && younger),
-            Claim::First => true,
+            Claim::Same => same || (!is_acted_on && (old_is_over || (runs && younger))),
+            Claim::First => same || !is_acted_on,
             Claim::None => false,
         };
         if !takes {
@@ -201,6 +207,9 @@ impl Replica {
 
     /// After a restart of ours the instance is the same, and so are its streaks.
     pub(in crate::domain) fn restore_streaks(&mut self) {
+        // What is not asked any more says nothing any more.
+        let probes = &self.policy.probes;
+        self.kept.streaks.retain(|name, _| probes.iter().any(|probe| probe.name == *name));
         for (name, streak) in &self.kept.streaks {
             let seen = self.evidence.probes.entry(name.clone()).or_default();
             if seen.last_evidence.is_none() {

@@ -14,6 +14,7 @@ use crate::domain::{
     moment::AwakeMs,
     name::{AttemptId, ReplicaName},
     record::Decision,
+    replicas::healing::verify_within,
     watching::{lifecycle::Lifecycle, replica::Replica},
 };
 use std::{collections::BTreeSet, time::Duration};
@@ -98,6 +99,7 @@ impl Domain {
         let limits = Limits {
             stop_timeout: inspection.stop_timeout,
             may_kill: !is_stateful(replica) && !inspection.auto_remove,
+            verify_within: verify_within(replica),
             own_stop: replica.kept.own_stop.clone(),
         };
         let pid = inspection.pid;

@@ -117,13 +117,12 @@ impl Domain {
     }
 
     fn attempt_step(&mut self, replica: &mut Replica, input: Input<'_>) {
-        let verify_within = verify_within(replica);
         let seq = self.durability.current();
         let Some(attempt) = &mut replica.kept.attempt else {
             return;
         };
         let before = attempt.phase.clone();
-        let outputs = attempt.step(input, self.now, seq, verify_within);
+        let outputs = attempt.step(input, self.now, seq);
         let entered = attempt.phase != before;
         self.carry_out(replica, outputs, entered);
     }
@@ -324,7 +323,7 @@ fn is_verifying(attempt: &Attempt, healthy: &Instance) -> bool {
 
 /// How long a restarted replica may take to be well: its grace or start period, and then as long as the config gives it, or
 /// as its healthcheck needs to say so.
-fn verify_within(replica: &Replica) -> Duration {
+pub(super) fn verify_within(replica: &Replica) -> Duration {
     let check = replica.inspection.as_ref().and_then(|inspection| inspection.healthcheck);
     let start = check.map_or(Duration::ZERO, |check| check.start_period);
     let grace =

@@ -12,6 +12,7 @@ use crate::domain::{
     },
     moment::AwakeMs,
     record::Decision,
+    service::nothing_to_judge_by,
     watching::{lifecycle::Lifecycle, replica::Replica},
 };
 use std::time::Duration;
@@ -55,6 +56,10 @@ impl Domain {
             // It runs on: whatever ends it later is something else.
             replica.forget_stop_by_hand();
         }
+        replica.unjudged_since = match (nothing_to_judge_by(replica), replica.unjudged_since) {
+            (true, since) => since.or(Some(now)),
+            (false, _) => None,
+        };
         self.leave_out_blindness(replica);
         replica.paused_since = match (&replica.lifecycle, replica.paused_since) {
             (Lifecycle::Paused { .. }, since) => since.or(Some(now)),
@@ -196,11 +201,15 @@ impl Domain {
         }
         let stands_for =
             absence::stands_since(replica).map(|since| self.now.awake.since(since.awake));
-        let left_standing = replica.kept.attempt.is_none()
-            && (absence::is_by_hand(replica) || absence::is_finished(replica))
+        let left_standing = (absence::is_by_hand(replica) || absence::is_finished(replica))
             && stands_for.is_some_and(|span| span >= replica.policy.stable_for);
-        if left_standing && replica.kept.trouble.take().is_some() {
-            // What failed is over; that it stands still is told of by itself (P8).
+        let unjudged_for = replica.unjudged_since.map(|since| self.now.awake.since(since.awake));
+        let unjudged = unjudged_for.is_some_and(|span| span >= replica.policy.stable_for);
+        if (left_standing || unjudged)
+            && replica.kept.attempt.is_none()
+            && replica.kept.trouble.take().is_some()
+        {
+            // What failed is over: that it stands still is told of by itself (P8), and what is not judged any more fails no more.
             self.decide(
                 Some(&replica.policy.name),
                 Some(&replica.kept.name),

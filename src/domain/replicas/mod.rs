@@ -81,11 +81,13 @@ impl Domain {
             | Lifecycle::Remote
             | Lifecycle::Odd(_) => None,
         };
+        let unjudged = replica.unjudged_since.filter(|_| replica.kept.trouble.is_some());
+        let unjudged = unjudged.map(|since| since.awake + policy.stable_for).filter(|at| *at > now);
         let gone = absence::stands_since(replica).and_then(|since| {
             let over = since.awake + replica.policy.stable_for;
             [over, since.awake + FORGET_AFTER].into_iter().filter(|at| *at > now).min()
         });
-        [attempt, healthy, grace, gone, asked_again].into_iter().flatten().min()
+        [attempt, healthy, grace, unjudged, gone, asked_again].into_iter().flatten().min()
     }
 
     /// Gone for long enough, and nothing to remember.

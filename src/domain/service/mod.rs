@@ -99,13 +99,21 @@ impl Domain {
 
     pub(super) fn think_service(&mut self, name: &ServiceName) -> Option<AwakeMs> {
         let policy = self.policy_of(name)?;
-        if let Some(at) = self.unseen_until(name) {
-            // Just started: what was told before stands until its members were looked at (S6).
-            return Some(at);
-        }
         let mut deadlines = Vec::new();
         let listed = self.policy.services.iter().any(|service| service.name == *name);
         let key = |kind| IncidentKey { service: Some(name.clone()), kind };
+        if let Some(at) = self.unseen_until(name) {
+            // Just started: what was told before stands until its members were looked at (S6). A URL was.
+            let url_fails = |replica: &&Replica| {
+                replica.lifecycle == Lifecycle::Remote && replica.verdict == Verdict::Unhealthy
+            };
+            if self.members(name).iter().any(url_fails) {
+                let unhealthy = self.picture_unhealthy(name, &policy, &mut deadlines);
+                self.set_picture(key(IncidentKind::Unhealthy), unhealthy);
+            }
+            let now = self.now.awake;
+            return deadlines.into_iter().chain([at]).filter(|at| *at > now).min();
+        }
 
         self.note_watched(name);
         self.note_onset(name);
@@ -146,13 +154,10 @@ impl Domain {
 
     fn policy_of(&mut self, name: &ServiceName) -> Option<Arc<ServicePolicy>> {
         let listed = self.policy.services.iter().find(|service| service.name == *name).cloned();
-        let members =
-            self.services.get(name).map(|service| service.members.clone()).unwrap_or_default();
         let found = listed.or_else(|| {
-            members
-                .iter()
-                .find_map(|member| self.replicas.get(member))
-                .map(|replica| Arc::clone(&replica.policy))
+            let mut members = self.services.get(name).into_iter().flat_map(|one| &one.members);
+            let replica = members.find_map(|member| self.replicas.get(member))?;
+            Some(Arc::clone(&replica.policy))
         });
         if found.is_none() {
             self.services.remove(name);
@@ -195,8 +200,7 @@ impl Domain {
 
     /// For the brake: whether anything of it here can be seen to fail.
     fn note_watched(&mut self, name: &ServiceName) {
-        let is_watched =
-            self.members(name).into_iter().any(|replica| !nothing_to_judge_by(replica));
+        let is_watched = self.members(name).into_iter().any(can_be_judged);
         if is_watched {
             self.host.failing.watched.insert(name.clone());
         } else {
@@ -256,10 +260,15 @@ impl Domain {
     }
 }
 
-/// Whether it runs and nothing of it can ever fail. A URL's stand-in has its probe.
+/// Whether it runs and nothing of it can ever fail.
 pub(in crate::domain) fn nothing_to_judge_by(replica: &Replica) -> bool {
+    replica.lifecycle.running().is_some() && !can_be_judged(replica)
+}
+
+/// Whether there is a healthcheck or a probe of it, or was not looked yet. A URL's stand-in has its probe.
+fn can_be_judged(replica: &Replica) -> bool {
     let checked = |seen: &Inspection| seen.healthcheck.is_some();
-    replica.lifecycle.running().is_some()
-        && replica.inspection.as_deref().is_some_and(|seen| !checked(seen))
-        && !replica.policy.probes.iter().any(|probe| !is_remote(&probe.spec))
+    replica.lifecycle == Lifecycle::Remote
+        || replica.inspection.as_deref().is_none_or(checked)
+        || replica.policy.probes.iter().any(|probe| !is_remote(&probe.spec))
 }

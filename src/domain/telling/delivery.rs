@@ -212,6 +212,8 @@ impl Sink {
         let Some(flight) = self.in_flight.take() else {
             return;
         };
+        // That it says nothing is known of it now.
+        self.has_answered |= flight.definition == self.policy.definition;
         let row = self.rows.get_mut(&flight.incident);
         if let Some(outgoing) = row.and_then(|row| {
             row.may_have_arrived();

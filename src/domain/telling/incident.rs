@@ -82,8 +82,6 @@ pub struct Incident {
     pub key: IncidentKey,
     /// When what it is about began.
     pub since: Moment,
-    /// When it was opened.
-    pub opened: Moment,
     /// When it ended, or recovered.
     pub ended: Option<Moment>,
     /// How it stands.
@@ -118,7 +116,6 @@ impl Incident {
             id,
             key,
             since: picture.since,
-            opened: now,
             ended: None,
             story: Story {
                 level,

@@ -14,6 +14,7 @@ use crate::domain::{
     moment::{AwakeMs, Moment},
     name::SinkName,
     policy::SinkPolicy,
+    stall::leave_out,
 };
 use std::{collections::BTreeMap, time::Duration};
 
@@ -285,6 +286,16 @@ impl Sink {
 
     pub(super) fn takes(&self, level: Severity) -> bool {
         self.policy.severities.is_empty() || self.policy.severities.contains(&level)
+    }
+
+    /// Nothing was tried for so long.
+    pub(in crate::domain) fn leave_out(&mut self, stalled: Duration) {
+        let refused =
+            self.rows.values_mut().filter_map(|row| row.outgoing.as_mut()?.refused.as_mut());
+        let refused = refused.map(|refused| &mut refused.since);
+        let failing = self.failing.iter_mut().map(|failing| &mut failing.since);
+        let moments = refused.chain(failing).chain(&mut self.owing_since);
+        moments.for_each(|since| leave_out(since, stalled));
     }
 
     /// Whoever was silent, or asked to be left alone, when it was last owed something may have been well for days since.

@@ -99,6 +99,8 @@ pub(crate) struct Replica {
     pub(crate) verdict_since: AwakeMs,
     /// Since when it has been healthy without a break, as far as we saw: our own absence is a break.
     pub(crate) healthy_since: Option<Moment>,
+    /// Since when it runs, and nothing of it is judged.
+    pub(crate) unjudged_since: Option<Moment>,
     /// Since when nobody could see whether it is still so: that time does not count as healthy.
     pub(crate) blind_since: Option<AwakeMs>,
     /// It was healthy since its trouble's last onset.
@@ -218,6 +220,7 @@ impl Replica {
             verdict: Verdict::Unknown,
             verdict_since: now.awake,
             healthy_since: None,
+            unjudged_since: None,
             blind_since: None,
             was_healthy: false,
             fails_untold: false,

@@ -153,6 +153,8 @@ impl Container<'_> {
         for (at, _, result) in checks.filter(|check| check.0 >= stale_before) {
             match result {
                 HealthResult::Passed => streak = None,
+                // Of what failed before it the engine may have forgotten all.
+                HealthResult::CouldNotRun if reading == Reading::Least => streak = None,
                 HealthResult::CouldNotRun => {}
                 HealthResult::Failed => {
                     let streak = streak.get_or_insert(Streak {

@@ -8,17 +8,10 @@ use crate::domain::{
     name::Seq,
     observation::{ActOutcome, ContainerState},
 };
-use std::time::Duration;
 
 impl Attempt {
     /// Takes the next step. `seq` is the batch that a record made now belongs to.
-    pub(crate) fn step(
-        &mut self,
-        input: Input<'_>,
-        now: Moment,
-        seq: Seq,
-        verify_within: Duration,
-    ) -> Vec<Output> {
+    pub(crate) fn step(&mut self, input: Input<'_>, now: Moment, seq: Seq) -> Vec<Output> {
         match (self.phase.clone(), input) {
             (Phase::Intent { .. }, Input::Durable { hold: Some(hold) }) => self.abandon(hold),
             // What defib itself stopped is started again, recorded or not: the intent of the stop is on disk, and proves it.
@@ -60,7 +53,7 @@ impl Attempt {
                 vec![Output::Inspect]
             }
             (Phase::Observing { rung, report }, Input::Seen { inspection, .. }) => {
-                self.seen_after(rung, &report, inspection, now, seq, verify_within)
+                self.seen_after(rung, &report, inspection, now, seq)
             }
             (Phase::Observing { .. }, Input::Unseen) => vec![Output::Inspect],
             (Phase::Observing { rung, report }, Input::TooLate) => {

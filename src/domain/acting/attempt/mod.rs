@@ -58,6 +58,9 @@ pub struct Attempt {
     pub paid: Option<Paid>,
     /// Whether it may be killed (S12).
     pub may_kill: bool,
+    /// How long the new life is given to be well, by the policy that it began with.
+    #[serde(default)]
+    pub verify_within: Duration,
     /// When an event said that the engine has sent the stop. An answer says less: a proxy gives one where the engine was
     /// never asked, and what was not told to stop must not be killed for not stopping.
     #[serde(default)]
@@ -92,6 +95,7 @@ pub struct Paid {
 pub(crate) struct Limits {
     pub(crate) stop_timeout: Option<Duration>,
     pub(crate) may_kill: bool,
+    pub(crate) verify_within: Duration,
     /// Where it begins on what an earlier attempt left standing.
     pub(crate) own_stop: Option<OwnStop>,
 }
@@ -158,7 +162,7 @@ pub enum Ending {
     Refused(String),
     /// It is not there any more.
     Gone,
-    /// Somebody else stopped or froze it before it could be seen to be well: theirs now.
+    /// Somebody else stopped or froze it, or the host booted, before it could be seen to be well: theirs now.
     TakenOver(String),
     /// It stands still after our stop, or may: whose stop it was can't be proven (S1).
     NotOurs(String),
@@ -177,6 +181,7 @@ impl Attempt {
             intent_at: limits.own_stop.map(|own| (own.first, own.latest)),
             paid: None,
             may_kill: limits.may_kill,
+            verify_within: limits.verify_within,
             stop_sent: None,
             called: None,
             is_proven: false,
@@ -187,12 +192,21 @@ impl Attempt {
         }
     }
 
-    /// Picked up after a restart of ours: what was intended may have been done.
-    pub(crate) fn resume(&mut self, now: Moment) -> Vec<Output> {
+    /// Picked up after a restart of ours: what was intended may have been done. The host's boot ended whatever ran: what runs
+    /// since, it started.
+    pub(crate) fn resume(&mut self, same_boot: bool, now: Moment) -> Vec<Output> {
         self.resumed = Some(now);
         match &self.phase {
             Phase::Evidence | Phase::Inspecting => {
                 vec![Output::End(Ending::Abandoned(Hold::Settling(super::hold::Settle::OwnStart)))]
+            }
+            Phase::Intent { .. }
+            | Phase::Acting { .. }
+            | Phase::Observing { .. }
+            | Phase::Verifying { .. }
+                if !same_boot =>
+            {
+                self.end(Ending::TakenOver("the host booted".to_owned()))
             }
             Phase::Intent { rung, .. } | Phase::Acting { rung } | Phase::Observing { rung, .. } => {
                 // The phase goes on since the intent: from then on the engine may have been at it.

@@ -23,14 +23,14 @@ impl Attempt {
         inspection: &Inspection,
         now: Moment,
         seq: Seq,
-        verify_within: Duration,
     ) -> Vec<Output> {
         let final_look = self.deadline() <= now.awake + LOOK_AGAIN_AFTER;
         let seen = instance_of(inspection);
         match &inspection.state {
             ContainerState::Running if seen != self.instance => {
                 self.outcomes.push(format!("{}: done", word(rung)));
-                self.enter(Phase::Verifying { instance: seen, within: verify_within }, now);
+                let within = self.verify_within;
+                self.enter(Phase::Verifying { instance: seen, within }, now);
                 vec![Output::Record]
             }
             // By now a stop that arrived would have been sent, and have ended it.

@@ -8,7 +8,8 @@ use crate::domain::{
 
 pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
     let settling = scene.policy.settling;
-    let host_boot = AwakeMs(scene.now.awake.0.saturating_sub(scene.now.boot.0));
+    // The awake clock begins with the host.
+    let host_boot = AwakeMs(0);
     let waits = [
         (Some(scene.own_start), settling.own_start, Settle::OwnStart),
         (Some(host_boot), settling.host_boot, Settle::HostBoot),
