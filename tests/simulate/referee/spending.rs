@@ -2,6 +2,7 @@
 
 use super::{
     Violation,
+    evidence::{Says, says},
     story::{Act, Span, Story},
 };
 use crate::account::{Clockface, Condition, Entry, Fact, Ms};
@@ -12,6 +13,9 @@ const CALL_MS: Ms = 12_000;
 
 /// What is open may reach the engine so much later still: a proxy that held it for longer has hung up itself.
 const OPEN_MS: Ms = 300_000;
+
+/// What was seen so shortly before may be so still.
+const STILL_SO_MS: Ms = 60_000;
 
 /// A spell of failing that is shorter may fall between two samples, so that defib never saw the health interrupted.
 const FORGIVEN_MS: Ms = 60_000;
@@ -28,6 +32,7 @@ pub fn judge(story: &Story<'_>) -> Vec<Violation> {
     one_in_flight(story, &mut found);
     none_while_one_is_open(story, &mut found);
     few_at_once(story, &mut found);
+    enough_stay(story, &mut found);
     within_the_budget(story, &mut found);
     within_the_host_budget(story, &mut found);
     durable_before_the_act(story, &mut found);
@@ -145,6 +150,38 @@ fn few_at_once(story: &Story<'_>, found: &mut Vec<Violation>) {
                     act.told(),
                     others.len(),
                     story.rules.max_concurrent
+                ),
+            });
+        }
+    }
+}
+
+/// `min_healthy`: what still passes something is not restarted while fewer of its siblings are well than have to stay so.
+fn enough_stay(story: &Story<'_>, found: &mut Vec<Violation>) {
+    for act in story.acts.iter().filter(|act| act.restarts() && act.service.min_healthy > 0) {
+        let Some(container) = story.containers.get(act.container) else { continue };
+        let Some(lived) = container.lived_at(act.at) else { continue };
+        let passes = act.service.probes.iter().any(|probe| {
+            let last = container.samples_of(&probe.name, lived.instance, act.at).last();
+            last.is_some_and(|shown| {
+                says(shown.what) == Says::Pass && shown.at + STILL_SO_MS >= act.at
+            })
+        });
+        let lately = Span { from: act.at.saturating_sub(STILL_SO_MS), to: act.at + 1 };
+        let may_be_well = |replica: &&String| {
+            let was_well = story.well(replica, 0).iter().any(|well| well.meets(lately));
+            was_well || story.shown_well(replica, lately.from, lately.to).is_some()
+        };
+        let siblings = act.service.replicas.iter().filter(|name| *name != act.replica);
+        let left = siblings.filter(may_be_well).count();
+        if passes && left < act.service.min_healthy {
+            found.push(Violation {
+                rule: "S3",
+                at: act.at,
+                what: format!(
+                    "{} while it passes something, and {left} of its siblings are well: {} have to be",
+                    act.told(),
+                    act.service.min_healthy
                 ),
             });
         }
