@@ -16,6 +16,7 @@ use state::{begin_journal, open_store, salt};
 
 use super::places::Place;
 use super::reload::{Lacking, OnlyAtStart, Reloading, look_at_secrets};
+use super::workers::Workers;
 use crate::{
     chronicle::Chronicle,
     clock::{Clock, HostClock},
@@ -41,7 +42,7 @@ use std::{
     sync::Arc,
 };
 use tokio::{
-    runtime::{Builder, Runtime},
+    runtime::Builder,
     sync::{mpsc, watch},
 };
 
@@ -62,8 +63,7 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
     )
     .map_err(RunProblem::Address)?;
     let clock: Arc<dyn Clock> = Arc::new(HostClock::new());
-    let workers =
-        Builder::new_multi_thread().worker_threads(2).thread_name("worker").enable_all().build()?;
+    let workers = Workers::start()?;
     let tasks = Tasks::on(workers.handle().clone());
     let (state, runtime) =
         (request.state_place(config.state_dir.as_deref()), request.runtime_place());
@@ -74,7 +74,7 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
     let resolver = Arc::new(Resolver::system());
     let mut lacking = Lacking::default();
     let salt = salt(state_dir)?;
-    workers.block_on(look_at_secrets(&mut config, &mut lacking, &salt));
+    workers.handle().block_on(look_at_secrets(&mut config, &mut lacking, &salt));
     let surroundings = surroundings(&clock, &resolver)?;
     let sinks = build_sinks(&config, &surroundings)?;
     let (orders, taken) = mpsc::channel(ORDERS);
@@ -82,10 +82,10 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
     let hold = runtime.path.join(HOLD);
     let mut hold_file = HoldFile::at(hold.clone()).map_err(RunProblem::System)?;
     {
-        let _entered = workers.enter();
+        let _entered = workers.handle().enter();
         let (dir, asked) = (&runtime.path, orders.clone());
         let served = socket::serve(dir, host.to_string(), refused_reload, asked, &tasks);
-        if let Err(problem) = workers.block_on(served) {
+        if let Err(problem) = workers.handle().block_on(served) {
             tracing::error!("{problem}: {}", problem.cause());
         }
         let reloading = Reloading {
@@ -133,7 +133,8 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
     // The loop is alone on its thread; everything that waits for something outside runs on the workers.
     let alone = Builder::new_current_thread().enable_time().build()?;
     alone.block_on(daemon::run(world));
-    end(workers);
+    drop(workers);
+    tracing::info!("ended");
     Ok(())
 }
 
@@ -229,13 +230,6 @@ fn pages_have_arrived(config: &Config, clock: &dyn Clock, records: &[Record]) ->
 /// What spreads is the same after every start, and different from host to host.
 fn seed(host: &HostName) -> u64 {
     crate::domain::hash::fnv1a(&[host.as_str().as_bytes()])
-}
-
-/// Ends what is left within a second. The daemon has waited for what it may not leave half done; what is cut off here are looks,
-/// probes, and acts that the engine has not answered in their time.
-fn end(workers: Runtime) {
-    workers.shutdown_timeout(std::time::Duration::from_secs(1));
-    tracing::info!("ended");
 }
 
 #[cfg(test)]
