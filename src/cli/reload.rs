@@ -14,7 +14,7 @@ use super::run::{
 };
 use crate::{
     clock::Clock,
-    config::Config,
+    config::{CONFIG_WITHIN, Config},
     daemon::Order,
     domain::{moment::WallMs, name::SinkName},
     notify::{
@@ -42,9 +42,6 @@ use tokio::{
 
 /// How often secrets are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
-
-/// A config is read within milliseconds; ten seconds are those of a disk that has to wake up and then fails a few times.
-const CONFIG_WITHIN: Duration = Duration::from_secs(10);
 
 type ReadConfig = dyn Fn() -> Result<Config, RunProblem> + Send + Sync;
 type Sinks = BTreeMap<SinkName, Arc<dyn Sink>>;

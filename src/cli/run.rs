@@ -20,7 +20,7 @@ use super::workers::Workers;
 use crate::{
     chronicle::Chronicle,
     clock::{Clock, HostClock},
-    config::{self, Config, problem::Style},
+    config::{self, Config, ConfigError, Loaded, problem::Style},
     daemon::{self, World},
     docker::{adapter::DockerEngine, address::EngineAddress, port::Engine},
     domain::{
@@ -39,6 +39,7 @@ use crate::{
 use std::{
     collections::BTreeMap,
     io::{self, IsTerminal},
+    path::Path,
     sync::Arc,
 };
 use tokio::{
@@ -55,7 +56,8 @@ const ORDERS: usize = 16;
 /// See [`RunProblem`].
 pub fn run(request: &Request) -> Result<(), RunProblem> {
     let host = super::host_name();
-    let mut config = read_config(request, &host)?;
+    // Nothing is watched yet, and nothing is logged: a start that hung here would be silent.
+    let mut config = read_config(request, &host, config::load_in_time)?;
     let address = EngineAddress::choose(
         request.engine.as_deref().or(config.engine.as_deref()),
         request.docker_host.as_deref(),
@@ -91,7 +93,7 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
         let reloading = Reloading {
             read: {
                 let (request, host) = (request.clone(), host.clone());
-                Arc::new(move || read_config(&request, &host))
+                Arc::new(move || read_config(&request, &host, config::load))
             },
             build: Arc::new(move |config| build_sinks(config, &surroundings)),
             clock: Arc::clone(&clock),
@@ -138,11 +140,15 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
     Ok(())
 }
 
-fn read_config(request: &Request, host: &HostName) -> Result<Config, RunProblem> {
+fn read_config(
+    request: &Request,
+    host: &HostName,
+    load: impl FnOnce(&Path, &HostName) -> Result<Loaded, ConfigError>,
+) -> Result<Config, RunProblem> {
     let mut config = match &request.config {
         None => Config::without_config(host),
         Some(path) => {
-            let loaded = config::load(path, host).map_err(RunProblem::Config)?;
+            let loaded = load(path, host).map_err(RunProblem::Config)?;
             if !loaded.warnings.is_empty() {
                 tracing::warn!("the config has warnings:");
                 for line in log_lines(&loaded.warnings.render(Style::Plain)) {
