@@ -4,7 +4,7 @@ use crate::{
     cli::check::Checked,
     config::{
         ConfigError,
-        problem::{Level, Style},
+        problem::{Level, Style, counted},
     },
     docker::address::AddressError,
     store::problem::StoreProblem,
@@ -43,7 +43,7 @@ impl RunProblem {
             return self.with_cause();
         };
         let Some(first) = problems.iter().find(|problem| problem.level == Level::Error) else {
-            return self.with_cause();
+            return format!("{} has {}", problems.file(), counted(problems.errors(), "error"));
         };
         let (line, column) = problems.place(first);
         let more = match problems.errors().saturating_sub(1) {
@@ -111,5 +111,22 @@ impl Error for RunProblem {
 impl From<io::Error> for RunProblem {
     fn from(error: io::Error) -> Self {
         Self::System(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{config, domain::name::HostName};
+
+    #[test]
+    fn in_one_line_stands_the_first_error_and_no_warning() {
+        let warned = "[[host]]\nmatch = 'a'\n".repeat(1_500);
+        let wrong = format!("{warned}[[host]]\nmatch = ''\nnever_act = true\n");
+        let problem = config::parse("defib.toml", &wrong, &HostName::new("kit-1")).unwrap_err();
+        assert_eq!(
+            RunProblem::Config(problem).in_one_line(),
+            "defib.toml:3002:9: `match` is empty"
+        );
     }
 }
