@@ -37,7 +37,7 @@ pub struct Config {
     pub policy: Policy,
     /// Where messages go; the same sinks in the same order as in the policy.
     pub sinks: Vec<NamedSink>,
-    /// The engine's address; `None`: `--engine`, `DOCKER_HOST`, the usual sockets.
+    /// The engine's address, unless `--engine` says otherwise; `None`: `DOCKER_HOST`, else the usual sockets.
     pub engine: Option<String>,
     /// Where state is kept; `None`: as the command line or systemd says.
     pub state_dir: Option<PathBuf>,
