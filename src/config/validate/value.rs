@@ -104,7 +104,13 @@ pub(super) struct Least {
 
 impl Least {
     pub(super) const fn number(number: u32, less: &'static str) -> Self {
-        Self { number, less, instead: None, most: MOST, more: "nothing is counted so far" }
+        Self {
+            number,
+            less,
+            instead: None,
+            most: MOST,
+            more: "no number in this file needs to be that large",
+        }
     }
 
     pub(super) const fn one(less: &'static str) -> Self {
