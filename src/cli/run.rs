@@ -184,7 +184,7 @@ fn build_sinks(
     let mut sinks = BTreeMap::new();
     for named in &config.sinks {
         let sink = notify::config::build(&named.name, with_colours(&named.config), surroundings)
-            .map_err(|problem| RunProblem::System(problem.source))?;
+            .map_err(RunProblem::Sink)?;
         sinks.insert(named.name.clone(), sink);
     }
     Ok(sinks)

@@ -7,6 +7,7 @@ use crate::{
         problem::{Level, Style, counted},
     },
     docker::address::AddressError,
+    notify::config::SinkNotBuilt,
     store::problem::StoreProblem,
 };
 use std::{error::Error, fmt, io};
@@ -20,6 +21,8 @@ pub enum RunProblem {
     Address(AddressError),
     /// Another daemon owns the state directory.
     AnotherDaemon(StoreProblem),
+    /// A sink can't be built, at the start or when the config is read again.
+    Sink(SinkNotBuilt),
     /// The system refuses what every process needs.
     System(io::Error),
 }
@@ -29,9 +32,11 @@ impl RunProblem {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Config(ConfigError::Invalid(_)) => Checked::Wrong.exit_code(),
-            Self::Config(_) | Self::Address(_) | Self::AnotherDaemon(_) | Self::System(_) => {
-                Checked::Unreadable.exit_code()
-            }
+            Self::Config(_)
+            | Self::Address(_)
+            | Self::AnotherDaemon(_)
+            | Self::Sink(_)
+            | Self::System(_) => Checked::Unreadable.exit_code(),
         }
     }
 }
@@ -58,9 +63,11 @@ impl RunProblem {
     pub(in crate::cli) fn in_lines(&self) -> String {
         match self {
             Self::Config(ConfigError::Invalid(problems)) => problems.render(Style::Plain),
-            Self::Config(_) | Self::Address(_) | Self::AnotherDaemon(_) | Self::System(_) => {
-                self.with_cause()
-            }
+            Self::Config(_)
+            | Self::Address(_)
+            | Self::AnotherDaemon(_)
+            | Self::Sink(_)
+            | Self::System(_) => self.with_cause(),
         }
     }
 
@@ -90,6 +97,7 @@ impl fmt::Display for RunProblem {
             Self::Config(error) => write!(f, "{error}"),
             Self::Address(error) => write!(f, "{error}"),
             Self::AnotherDaemon(problem) => write!(f, "{problem}"),
+            Self::Sink(problem) => write!(f, "{problem}"),
             Self::System(_) => {
                 f.write_str("failed to start: the system refuses threads, signals or sockets")
             }
@@ -103,6 +111,7 @@ impl Error for RunProblem {
             Self::Config(error) => error.source(),
             Self::Address(error) => error.source(),
             Self::AnotherDaemon(problem) => problem.source(),
+            Self::Sink(problem) => problem.source(),
             Self::System(error) => Some(error),
         }
     }
