@@ -82,7 +82,8 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
     let (orders, taken) = mpsc::channel(ORDERS);
     let (refused, refused_reload) = watch::channel(None);
     let hold = runtime.path.join(HOLD);
-    let mut hold_file = HoldFile::at(hold.clone()).map_err(RunProblem::System)?;
+    let mut hold_file =
+        HoldFile::at(hold.clone(), Arc::clone(&clock)).map_err(RunProblem::System)?;
     {
         let _entered = workers.handle().enter();
         let (dir, asked) = (&runtime.path, orders.clone());
