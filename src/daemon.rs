@@ -3,7 +3,7 @@
 //! Everything from outside comes in as a value ([`World`]), so that the same loop runs on a host and in simulation and can't
 //! tell which. Each turn: read the clocks, take what has come in (at most [`MOST_AT_ONCE`], in the order of the lanes), let
 //! the domain step, hand the records to the store, carry the effects out. The loop itself waits for nothing but the next
-//! thing to come in.
+//! thing to come in, and in each turn for whether the `hold` file exists, which is bounded to some tens of milliseconds.
 
 mod ending;
 
@@ -69,7 +69,7 @@ pub struct World {
     pub policy: Arc<Policy>,
     /// Orders from outside.
     pub orders: mpsc::Receiver<Order>,
-    /// Whether the `hold` file exists. Asked every turn; must not block.
+    /// Whether the `hold` file exists. Asked every turn, which waits for it: it has to bound that to some tens of milliseconds.
     pub hold: Box<dyn FnMut() -> bool + Send>,
     /// Sees everything that goes in and comes out.
     pub witness: Box<dyn Witness>,

@@ -45,7 +45,8 @@ fn main() -> ExitCode {
             let mut out = Output::to(io::stdout().lock());
             let checked = check::check(&file, &cli::host_name(), format, &mut out);
             match out.close(checked) {
-                Ok(checked) => checked.exit_code(),
+                Ok(Ok(checked)) => checked.exit_code(),
+                Ok(Err(problem)) => failed(&problem),
                 Err(error) => failed(&error),
             }
         }

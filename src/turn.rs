@@ -258,8 +258,10 @@ impl Hands {
     }
 
     fn record(&mut self, batch: Batch) -> Vec<Effect> {
-        if !batch.records.is_empty() && self.store.submit(batch.seq, batch.records).is_err() {
-            let reason = "the store is behind: its queue is full".to_owned();
+        if !batch.records.is_empty()
+            && let Err(refused) = self.store.submit(batch.seq, batch.records)
+        {
+            let reason = refused.to_string();
             self.own.push_back(Observation::Refused { seq: batch.seq, reason });
         }
         batch.effects

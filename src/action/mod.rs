@@ -6,7 +6,7 @@
 
 use crate::{
     docker::port::Engine,
-    domain::{effect::ActOrder, observation::ActOutcome},
+    domain::{effect::ActOrder, moment::Spoken, observation::ActOutcome},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
@@ -24,8 +24,51 @@ pub async fn act(engine: Arc<dyn Engine>, order: ActOrder, report: oneshot::Send
         Err(_) => {
             drop(report.send(ActOutcome::TimedOut(order.deadline)));
             let late = tokio::time::timeout(LONGEST_CALL, call).await;
-            tracing::warn!(replica = %order.replica, primitive = %order.primitive, answer = ?late,
-                "the engine answered after the deadline, or never");
+            tracing::warn!(replica = %order.replica, primitive = %order.primitive, "{}", late_answer(late.ok()));
+        }
+    }
+}
+
+/// What came of a call that nobody waited for any more.
+fn late_answer(answer: Option<ActOutcome>) -> String {
+    let said = match answer {
+        None => {
+            let waited = Spoken(LONGEST_CALL);
+            return format!(
+                "the engine has not answered within {waited} after the deadline; the call is given up"
+            );
+        }
+        Some(ActOutcome::Done) => "it is done".to_owned(),
+        Some(ActOutcome::NoSuchContainer) => "there is no such container".to_owned(),
+        Some(ActOutcome::Denied(why)) => format!("it is not allowed: {why}"),
+        Some(ActOutcome::Failed { status, message }) => {
+            format!("it failed with {status}: {message}")
+        }
+        Some(ActOutcome::Unreachable(why)) => format!("the connection broke: {why}"),
+        Some(ActOutcome::TimedOut(within)) => format!("no answer within {}", Spoken(within)),
+    };
+    format!("the engine's answer came after the deadline: {said}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_answer_is_told_in_words() {
+        let failed = ActOutcome::Failed { status: 500, message: "no space".to_owned() };
+        for (answer, said) in [
+            (Some(ActOutcome::Done), "the engine's answer came after the deadline: it is done"),
+            (
+                Some(failed),
+                "the engine's answer came after the deadline: it failed with 500: no space",
+            ),
+            (
+                None,
+                "the engine has not answered within 1h after the deadline; the call is given up",
+            ),
+        ] {
+            assert_eq!(late_answer(answer), said);
         }
     }
 }

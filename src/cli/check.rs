@@ -6,7 +6,7 @@
 use crate::{
     config::{
         self, Config, ConfigError,
-        problem::{Level, Problem, Problems, Style, quoted},
+        problem::{Level, Problem, Problems, Style, counted, quoted},
         sink::SecretFile,
     },
     domain::{
@@ -18,7 +18,8 @@ use crate::{
 use futures_util::future::join_all;
 use serde::Serialize;
 use std::{
-    error::Error as _,
+    error::Error,
+    fmt,
     io::{self, Write},
     path::Path,
 };
@@ -54,7 +55,27 @@ impl Checked {
     }
 }
 
-/// Checks a file as it would hold on this host and writes the answer.
+/// A file was read, and could not be checked to its end.
+#[derive(Debug)]
+pub struct Unchecked(io::Error);
+
+impl fmt::Display for Unchecked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "failed to look at the files that sinks need: the system refuses what every process needs, such as descriptors or \
+             random numbers; nothing is said of the config",
+        )
+    }
+}
+
+impl Error for Unchecked {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+/// Checks a file as it would hold on this host and writes the answer. No answer is no good file either: whoever asked has to
+/// hear which of the two it was that failed, the check or the writing.
 ///
 /// # Errors
 /// Where the answer can't be written.
@@ -63,10 +84,12 @@ pub fn check(
     host: &HostName,
     format: Format,
     out: &mut dyn Write,
-) -> io::Result<Checked> {
-    let (checked, answer) = match config::examine(path, host) {
+) -> io::Result<Result<Checked, Unchecked>> {
+    let (checked, answer) = match config::examine_in_time(path, host) {
         Ok(mut examined) => {
-            lacking(&examined.secret_files, &mut examined.problems)?;
+            if let Err(error) = lacking(&examined.secret_files, &mut examined.problems) {
+                return Ok(Err(Unchecked(error)));
+            }
             match examined.usable() {
                 Ok(loaded) => (Checked::Good, Answer::good(&loaded.config, loaded.warnings)),
                 Err(problems) => (Checked::Wrong, Answer::wrong(*problems)),
@@ -83,11 +106,17 @@ pub fn check(
             writeln!(out, "{}: {}", path.display(), answer.last_line)?;
         }
     }
-    Ok(checked)
+    Ok(Ok(checked))
 }
 
 /// Warns of each file that a sink needs and could not use from here.
+///
+/// # Errors
+/// Where the system refuses what it takes to look.
 fn lacking(files: &[SecretFile], problems: &mut Problems) -> io::Result<()> {
+    if files.is_empty() {
+        return Ok(());
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let salt = Salt::random()?;
     // All at once: each may take its whole time where a disk hangs.
@@ -208,8 +237,4 @@ fn summary(config: &Config) -> String {
         counted(probes, "probe"),
         counted(config.sinks.len(), "sink"),
     )
-}
-
-fn counted(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }

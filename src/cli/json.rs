@@ -133,6 +133,7 @@ mod tests {
                 could_not_look: Some(text()),
                 doubles: vec![text()],
             }],
+            replicas_not_shown: 0,
             unmatched: vec![text()],
             probing: ProbingStatus::default(),
             incidents: vec![IncidentStatus {

@@ -10,6 +10,7 @@ pub mod places;
 mod reload;
 pub mod run;
 pub mod status;
+mod workers;
 
 use crate::domain::name::HostName;
 

@@ -14,9 +14,12 @@ use super::run::{
 };
 use crate::{
     clock::Clock,
-    config::Config,
+    config::{CONFIG_WITHIN, Config},
     daemon::Order,
-    domain::{moment::WallMs, name::SinkName},
+    domain::{
+        moment::{Spoken, WallMs},
+        name::SinkName,
+    },
     notify::{
         config::SinkConfig,
         port::Sink,
@@ -42,9 +45,6 @@ use tokio::{
 
 /// How often secrets are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
-
-/// A config is read within milliseconds; ten seconds are those of a disk that has to wake up and then fails a few times.
-const CONFIG_WITHIN: Duration = Duration::from_secs(10);
 
 type ReadConfig = dyn Fn() -> Result<Config, RunProblem> + Send + Sync;
 type Sinks = BTreeMap<SinkName, Arc<dyn Sink>>;
@@ -206,7 +206,8 @@ fn take_up(config: &mut Config, seen: Vec<Readiness>, lacking: &mut Lacking) -> 
                 let name = sink.name.as_str();
                 tracing::error!(
                     sink = name,
-                    "no message can be sent to {name}: {why}; looking again each minute"
+                    "no message can be sent to {name}: {why}; looking again every {}",
+                    Spoken(LOOK_EVERY)
                 );
                 lacking.0.insert(sink.name.clone(), why);
             }
@@ -347,7 +348,7 @@ impl Reloading {
         if !look_at_secrets(&mut config, &mut self.lacking, &self.salt).await {
             return None;
         }
-        match self.take(config, "a secret of a sink has changed") {
+        match self.take(config, "the sinks were built anew, as their secrets are now") {
             Ok(order) => {
                 self.said = None;
                 Some(order)
@@ -355,8 +356,9 @@ impl Reloading {
             Err(problem) => {
                 let why = problem.source().map(ToString::to_string).unwrap_or_default();
                 let problem = format!(
-                    "a secret of a sink has changed, and no new sink could be built: {problem}: {why}; the sinks of before \
-                     stay, and it is tried again each minute"
+                    "the sinks could not be built anew, as their secrets are now: {problem}: {why}; the sinks of before \
+                     stay, and it is tried again every {}",
+                    Spoken(LOOK_EVERY)
                 );
                 if self.said.as_ref() != Some(&problem) {
                     tracing::error!("{problem}");

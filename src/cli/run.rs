@@ -16,10 +16,11 @@ use state::{begin_journal, open_store, salt};
 
 use super::places::Place;
 use super::reload::{Lacking, OnlyAtStart, Reloading, look_at_secrets};
+use super::workers::Workers;
 use crate::{
     chronicle::Chronicle,
     clock::{Clock, HostClock},
-    config::{self, Config, problem::Style},
+    config::{self, Config, ConfigError, Loaded, problem::Style},
     daemon::{self, World},
     docker::{adapter::DockerEngine, address::EngineAddress, port::Engine},
     domain::{
@@ -38,10 +39,11 @@ use crate::{
 use std::{
     collections::BTreeMap,
     io::{self, IsTerminal},
+    path::Path,
     sync::Arc,
 };
 use tokio::{
-    runtime::{Builder, Runtime},
+    runtime::Builder,
     sync::{mpsc, watch},
 };
 
@@ -54,7 +56,8 @@ const ORDERS: usize = 16;
 /// See [`RunProblem`].
 pub fn run(request: &Request) -> Result<(), RunProblem> {
     let host = super::host_name();
-    let mut config = read_config(request, &host)?;
+    // Nothing is watched yet, and nothing is logged: a start that hung here would be silent.
+    let mut config = read_config(request, &host, config::load_in_time)?;
     let address = EngineAddress::choose(
         request.engine.as_deref().or(config.engine.as_deref()),
         request.docker_host.as_deref(),
@@ -62,8 +65,7 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
     )
     .map_err(RunProblem::Address)?;
     let clock: Arc<dyn Clock> = Arc::new(HostClock::new());
-    let workers =
-        Builder::new_multi_thread().worker_threads(2).thread_name("worker").enable_all().build()?;
+    let workers = Workers::start()?;
     let tasks = Tasks::on(workers.handle().clone());
     let (state, runtime) =
         (request.state_place(config.state_dir.as_deref()), request.runtime_place());
@@ -74,24 +76,25 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
     let resolver = Arc::new(Resolver::system());
     let mut lacking = Lacking::default();
     let salt = salt(state_dir)?;
-    workers.block_on(look_at_secrets(&mut config, &mut lacking, &salt));
+    workers.handle().block_on(look_at_secrets(&mut config, &mut lacking, &salt));
     let surroundings = surroundings(&clock, &resolver)?;
     let sinks = build_sinks(&config, &surroundings)?;
     let (orders, taken) = mpsc::channel(ORDERS);
     let (refused, refused_reload) = watch::channel(None);
     let hold = runtime.path.join(HOLD);
-    let mut hold_file = HoldFile::at(hold.clone()).map_err(RunProblem::System)?;
+    let mut hold_file =
+        HoldFile::at(hold.clone(), Arc::clone(&clock)).map_err(RunProblem::System)?;
     {
-        let _entered = workers.enter();
+        let _entered = workers.handle().enter();
         let (dir, asked) = (&runtime.path, orders.clone());
         let served = socket::serve(dir, host.to_string(), refused_reload, asked, &tasks);
-        if let Err(problem) = workers.block_on(served) {
+        if let Err(problem) = workers.handle().block_on(served) {
             tracing::error!("{problem}: {}", problem.cause());
         }
         let reloading = Reloading {
             read: {
                 let (request, host) = (request.clone(), host.clone());
-                Arc::new(move || read_config(&request, &host))
+                Arc::new(move || read_config(&request, &host, config::load))
             },
             build: Arc::new(move |config| build_sinks(config, &surroundings)),
             clock: Arc::clone(&clock),
@@ -133,15 +136,20 @@ pub fn run(request: &Request) -> Result<(), RunProblem> {
     // The loop is alone on its thread; everything that waits for something outside runs on the workers.
     let alone = Builder::new_current_thread().enable_time().build()?;
     alone.block_on(daemon::run(world));
-    end(workers);
+    drop(workers);
+    tracing::info!("ended");
     Ok(())
 }
 
-fn read_config(request: &Request, host: &HostName) -> Result<Config, RunProblem> {
+fn read_config(
+    request: &Request,
+    host: &HostName,
+    load: impl FnOnce(&Path, &HostName) -> Result<Loaded, ConfigError>,
+) -> Result<Config, RunProblem> {
     let mut config = match &request.config {
         None => Config::without_config(host),
         Some(path) => {
-            let loaded = config::load(path, host).map_err(RunProblem::Config)?;
+            let loaded = load(path, host).map_err(RunProblem::Config)?;
             if !loaded.warnings.is_empty() {
                 tracing::warn!("the config has warnings:");
                 for line in log_lines(&loaded.warnings.render(Style::Plain)) {
@@ -177,7 +185,7 @@ fn build_sinks(
     let mut sinks = BTreeMap::new();
     for named in &config.sinks {
         let sink = notify::config::build(&named.name, with_colours(&named.config), surroundings)
-            .map_err(|problem| RunProblem::System(problem.source))?;
+            .map_err(RunProblem::Sink)?;
         sinks.insert(named.name.clone(), sink);
     }
     Ok(sinks)
@@ -229,13 +237,6 @@ fn pages_have_arrived(config: &Config, clock: &dyn Clock, records: &[Record]) ->
 /// What spreads is the same after every start, and different from host to host.
 fn seed(host: &HostName) -> u64 {
     crate::domain::hash::fnv1a(&[host.as_str().as_bytes()])
-}
-
-/// Ends what is left within a second. The daemon has waited for what it may not leave half done; what is cut off here are looks,
-/// probes, and acts that the engine has not answered in their time.
-fn end(workers: Runtime) {
-    workers.shutdown_timeout(std::time::Duration::from_secs(1));
-    tracing::info!("ended");
 }
 
 #[cfg(test)]

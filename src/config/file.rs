@@ -1,7 +1,12 @@
 //! Reads the file, within bounds. Refuses what is no regular file before reading a byte: a pipe would keep the daemon from
-//! starting, and a device never ends.
+//! starting, and a device never ends. A disk or a share that hangs ends no read: whoever waits for one does so within a
+//! time ([`in_time`]).
 
 use super::problem::Problems;
+use crate::{
+    domain::moment::Spoken,
+    tasks::{self, NotBack},
+};
 use std::{
     error::Error,
     fmt,
@@ -9,10 +14,14 @@ use std::{
     io::{self, Read},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 /// A fleet of 5,000 services is about one MiB; what is larger is some other file.
 const LARGEST: u64 = 4 * 1024 * 1024;
+
+/// A config is read within milliseconds; ten seconds are those of a disk that has to wake up and then fails a few times.
+pub const CONFIG_WITHIN: Duration = Duration::from_secs(10);
 
 /// Why there is no config.
 #[derive(Debug)]
@@ -32,6 +41,13 @@ pub enum ConfigError {
         path: PathBuf,
         /// What it is instead.
         is: &'static str,
+    },
+    /// Its read has not come back.
+    NotBack {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: NotBack,
     },
     /// It is larger than any config.
     TooLarge(PathBuf),
@@ -60,6 +76,16 @@ impl fmt::Display for ConfigError {
             ConfigError::NotAFile { path, is } => {
                 write!(f, "config `{}` is {is}, and no file", path.display())
             }
+            ConfigError::NotBack { path, source: NotBack::TimedOut(waited) } => write!(
+                f,
+                "config `{0}` could not be read within {1}, as when its disk or share hangs; try again once `cat {0}` comes \
+                 back, or name a copy on a disk that answers",
+                path.display(),
+                Spoken(*waited)
+            ),
+            ConfigError::NotBack { path, source: NotBack::NoThread(_) | NotBack::Panicked } => {
+                write!(f, "config `{}` could not be read; try again", path.display())
+            }
             ConfigError::TooLarge(path) => write!(
                 f,
                 "config `{}` is larger than {} MiB; is this the right file?",
@@ -80,6 +106,9 @@ impl Error for ConfigError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             ConfigError::Unreadable { source, .. } => Some(source),
+            // How long was waited is said already.
+            ConfigError::NotBack { source: NotBack::TimedOut(_), .. } => None,
+            ConfigError::NotBack { source, .. } => Some(source),
             ConfigError::Missing(_)
             | ConfigError::NotAFile { .. }
             | ConfigError::TooLarge(_)
@@ -87,6 +116,17 @@ impl Error for ConfigError {
             | ConfigError::Invalid(_) => None,
         }
     }
+}
+
+/// Has `read` read this file on a thread of its own, and waits for it no longer than this.
+pub(super) fn in_time<T: Send + 'static>(
+    path: &Path,
+    within: Duration,
+    read: impl FnOnce(&Path) -> Result<T, ConfigError> + Send + 'static,
+) -> Result<T, ConfigError> {
+    let of_thread = path.to_owned();
+    tasks::within("config", within, move || read(&of_thread))
+        .unwrap_or_else(|source| Err(ConfigError::NotBack { path: path.to_owned(), source }))
 }
 
 /// The file's text.
@@ -128,5 +168,34 @@ fn named(kind: std::fs::FileType) -> &'static str {
         "a socket"
     } else {
         "a device"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::sync_channel;
+
+    #[test]
+    fn a_config_on_a_disk_that_hangs_is_given_up_and_named() {
+        // Beside, so that a read that is waited for fails the test and does not hang it.
+        let (came, coming) = sync_channel(1);
+        let (disk_is_mended, hangs) = sync_channel::<()>(0);
+        tasks::thread("start", move || {
+            let read = move |path: &Path| {
+                hangs.recv().ok();
+                read(path)
+            };
+            let path = Path::new("/etc/defib.toml");
+            came.send(in_time(path, Duration::from_millis(50), read)).unwrap();
+        })
+        .unwrap();
+        let read = coming.recv_timeout(Duration::from_secs(20)).unwrap();
+        drop(disk_is_mended);
+        assert_eq!(
+            read.unwrap_err().to_string(),
+            "config `/etc/defib.toml` could not be read within 50ms, as when its disk or share hangs; try again once `cat \
+             /etc/defib.toml` comes back, or name a copy on a disk that answers"
+        );
     }
 }

@@ -21,7 +21,7 @@ mod synonyms;
 mod validate;
 mod words;
 
-pub use file::ConfigError;
+pub use file::{CONFIG_WITHIN, ConfigError};
 
 use crate::domain::{name::HostName, policy::Policy};
 use problem::{Problem, Problems, Span};
@@ -37,7 +37,7 @@ pub struct Config {
     pub policy: Policy,
     /// Where messages go; the same sinks in the same order as in the policy.
     pub sinks: Vec<NamedSink>,
-    /// The engine's address; `None`: `--engine`, `DOCKER_HOST`, the usual sockets.
+    /// The engine's address, unless `--engine` says otherwise; `None`: `DOCKER_HOST`, else the usual sockets.
     pub engine: Option<String>,
     /// Where state is kept; `None`: as the command line or systemd says.
     pub state_dir: Option<PathBuf>,
@@ -90,12 +90,29 @@ impl Examined {
     }
 }
 
-/// Reads a file and says what it means on this host.
+/// Reads a file and says what it means on this host. Hangs with the file's disk, so it is for a thread that may.
 ///
 /// # Errors
 /// Where it can't be read, or has an error; see [`ConfigError`].
 pub fn load(path: &Path, host: &HostName) -> Result<Loaded, ConfigError> {
     examine(path, host)?.usable().map_err(ConfigError::Invalid)
+}
+
+/// The same, given up after [`CONFIG_WITHIN`]. Blocks for so long, so it is for the start, before anything turns.
+///
+/// # Errors
+/// As [`load`], and where it does not come back.
+pub fn load_in_time(path: &Path, host: &HostName) -> Result<Loaded, ConfigError> {
+    examine_in_time(path, host)?.usable().map_err(ConfigError::Invalid)
+}
+
+/// Reads a file and says everything about it, also where it can't be used. Given up after [`CONFIG_WITHIN`].
+///
+/// # Errors
+/// Where it can't be read, or does not come back.
+pub fn examine_in_time(path: &Path, host: &HostName) -> Result<Examined, ConfigError> {
+    let host = host.clone();
+    file::in_time(path, CONFIG_WITHIN, move |path| examine(path, &host))
 }
 
 /// Reads a file and says everything about it, also where it can't be used.

@@ -16,7 +16,7 @@ use std::{fmt, ops::Range};
 pub type Span = Range<usize>;
 
 /// More than this in one file are counted and not kept: somebody who reads a thousand has understood, and a file of junk
-/// must not fill the memory.
+/// must not fill the memory. Warnings make way for errors, since only those keep the file from being used.
 const KEPT_AT_MOST: usize = 1_000;
 
 /// Places further apart than this are shown as two excerpts, since everything between the two is read to render one.
@@ -118,8 +118,23 @@ impl Problems {
             Level::Error => self.errors += 1,
             Level::Warning => self.warnings += 1,
         }
-        if self.kept.len() < KEPT_AT_MOST {
+        if self.kept.len() < KEPT_AT_MOST || self.makes_way(&problem) {
             self.kept.push(problem);
+        }
+    }
+
+    /// Gives up the last warning for an error, where there is one among so many.
+    fn makes_way(&mut self, problem: &Problem) -> bool {
+        // Where errors alone fill the list no warning is looked for, a thousand times a problem.
+        let may_be_kept = problem.level == Level::Error && self.errors <= KEPT_AT_MOST;
+        let warning =
+            may_be_kept.then(|| self.kept.iter().rposition(|kept| kept.level == Level::Warning));
+        match warning.flatten() {
+            Some(warning) => {
+                self.kept.remove(warning);
+                true
+            }
+            None => false,
         }
     }
 
@@ -222,13 +237,25 @@ impl Problems {
             text.push_str(&renderer.render(&[self.group(problem)]));
             text.push_str("\n\n");
         }
-        let more = self.errors + self.warnings - self.kept.len();
-        if more > 0 {
-            text.push_str(&format!(
-                "and {more} more, not shown: the first {KEPT_AT_MOST} come first\n\n"
-            ));
+        if let Some(left_out) = self.left_out() {
+            text.push_str(&format!("and {left_out} more, not shown: mend these first\n\n"));
         }
         text
+    }
+
+    /// How many are counted and not kept, in words.
+    fn left_out(&self) -> Option<String> {
+        let kept = |level| self.kept.iter().filter(|problem| problem.level == level).count();
+        let errors = self.errors - kept(Level::Error);
+        let warnings = self.warnings - kept(Level::Warning);
+        match (errors, warnings) {
+            (0, 0) => None,
+            (_, 0) => Some(counted(errors, "error")),
+            (0, _) => Some(counted(warnings, "warning")),
+            (_, _) => {
+                Some(format!("{} and {}", counted(errors, "error"), counted(warnings, "warning")))
+            }
+        }
     }
 
     fn group<'a>(&'a self, problem: &'a Problem) -> Group<'a> {
@@ -312,6 +339,11 @@ impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.render(Style::Plain).trim_end())
     }
+}
+
+/// `1 error`, `2 errors`.
+pub(crate) fn counted(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 /// Text of the file inside a message: between backticks, short, with nothing in it that a terminal would obey, and with

@@ -87,9 +87,18 @@ fn too_long() -> Wrong {
     Wrong::new("this is longer than a year").hint(DURATION_HINT)
 }
 
-/// As it is written in a config: `90s` stays `1m 30s`.
+/// As it can be written in a config, with the largest units first: 90 s is `1m 30s`.
 pub(super) fn spelled(duration: Duration) -> String {
-    humantime::format_duration(duration).to_string()
+    let mut left = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    let mut parts = Vec::new();
+    for (unit, factor) in UNITS.iter().rev() {
+        let number = left / factor;
+        left %= factor;
+        if number > 0 {
+            parts.push(format!("{number}{unit}"));
+        }
+    }
+    if parts.is_empty() { "0s".to_owned() } else { parts.join(" ") }
 }
 
 /// More failures, and longer, than anybody wants to wait for: nobody would ever be told, and nothing be restarted.
@@ -250,6 +259,22 @@ mod tests {
         assert_eq!(cause("99999999999999999999d"), Err("this is longer than a year".into()));
         assert_eq!(cause(""), Err("this duration is empty".into()));
         assert_eq!(cause("s"), Err("a duration has numbers and units, and no `s`".into()));
+    }
+
+    #[test]
+    fn how_long_something_is_is_said_as_it_can_be_written() {
+        for (ms, said) in [
+            (0, "0s"),
+            (500, "500ms"),
+            (90_000, "1m 30s"),
+            (86_400_000, "1d"),
+            (90_061_001, "1d 1h 1m 1s 1ms"),
+            (31 * 86_400_000, "31d"),
+        ] {
+            let span = Duration::from_millis(ms);
+            assert_eq!(spelled(span), said);
+            assert_eq!(duration(said), Ok(span));
+        }
     }
 
     #[test]

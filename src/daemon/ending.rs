@@ -76,11 +76,15 @@ impl Daemon {
         drop(orders);
         self.name_what_is_left(&ending);
         if tokio::time::timeout(FLUSH_WITHIN, witness.end()).await.is_err() {
-            tracing::warn!("the journal has not written everything within 5 s; its end is missing");
+            tracing::warn!(
+                "the journal has not written everything within {}; its end is missing",
+                Spoken(FLUSH_WITHIN)
+            );
         }
         if tokio::time::timeout(FLUSH_WITHIN, self.hands.close()).await.is_err() {
             tracing::error!(
-                "the store has not written everything within 5 s; what is missing is looked at again at the next start"
+                "the store has not written everything within {}; what is missing is looked at again at the next start",
+                Spoken(FLUSH_WITHIN)
             );
         }
     }

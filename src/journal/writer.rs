@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     domain::{
-        moment::{AwakeMs, Moment},
+        moment::{AwakeMs, Moment, Spoken},
         observation::Observation,
     },
     tasks,
@@ -201,7 +201,8 @@ impl Writer {
                     tracing::warn!(
                         dir = %self.dir.display(),
                         error = text,
-                        "the journal can't be written; trying again in 5 s, replays will have a gap"
+                        "the journal can't be written; trying again in {}, what is observed until then is missing in it",
+                        Spoken(LEFT_ALONE)
                     );
                     self.said = Some(text);
                 }

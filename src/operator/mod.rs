@@ -20,8 +20,8 @@ pub const HOLD: &str = "hold";
 /// A request is a few words.
 pub const REQUEST_BYTES: u64 = 4096;
 
-/// The largest answer is the status of 1,000 containers: their names and what is said of them, each text cut to 300 bytes, stay
-/// below 8 KiB each also where all of them fail.
+/// The largest answer is the status of 1,000 containers of which all fail. What it may hold of each text and list is bounded
+/// (`status/bounds.rs`), so that it stays below this whatever they print.
 pub const ANSWER_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Both sides give up after this.

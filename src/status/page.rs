@@ -41,7 +41,7 @@ pub fn page(snapshot: &Snapshot) -> String {
     line(format!(
         "{}: watching {}, {healthy} healthy",
         clean(&snapshot.host),
-        snapshot.replicas.len()
+        snapshot.replicas.len() + snapshot.replicas_not_shown
     ));
     for replica in &snapshot.replicas {
         line(replica_line(replica));

@@ -55,10 +55,23 @@ pub(super) fn problems(view: &View, probing: &Stats, beside: &Beside) -> Vec<Str
 pub fn held_by(path: Option<&Path>) -> String {
     match path {
         Some(path) => format!(
-            "`{0}` exists, or can't be looked for: nothing is acted on; to go on: rm {0}",
-            path.display()
+            "`{}` exists, or can't be looked for: nothing is acted on; if it can't be looked for, the log says why; if it is \
+             a directory, it takes rm -r; to go on: rm {}",
+            path.display(),
+            as_one_word(path)
         ),
         None => "the `hold` file exists, or can't be looked for: nothing is acted on".to_owned(),
+    }
+}
+
+/// As one word of a shell.
+fn as_one_word(path: &Path) -> String {
+    let path = path.display().to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    if path.chars().all(is_plain) && !path.starts_with('-') {
+        path
+    } else {
+        format!("'{}'", path.replace('\'', r"'\''"))
     }
 }
 
@@ -74,6 +87,23 @@ pub(super) fn note(nothing: RestartsNothing) -> String {
         }
         RestartsNothing::NoService => {
             "nothing is restarted: all that is watched has `restart = \"never\"` or `\"dry\"` in the config".to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_to_be_removed_is_one_word_of_a_shell() {
+        for (path, word) in [
+            ("/run/defib/hold", "/run/defib/hold"),
+            ("/srv/my state/run/hold", "'/srv/my state/run/hold'"),
+            ("/srv/it's; reboot/hold", r"'/srv/it'\''s; reboot/hold'"),
+            ("-rf/hold", "'-rf/hold'"),
+        ] {
+            assert_eq!(as_one_word(Path::new(path)), word);
         }
     }
 }

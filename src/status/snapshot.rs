@@ -1,10 +1,9 @@
-//! How things stand, for programs. Fields are only ever added.
+//! How things stand, for programs. Fields are only ever added; how much is shown of them `bounds` says.
 
 use super::problems::{note, problems};
 use crate::{
     daemon::Shown,
     domain::{ReplicaView, SinkView, moment::millis, telling::story::Stage},
-    notify::text::{Room, cut, fitting},
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -39,8 +38,11 @@ pub struct Snapshot {
     /// The config that was not taken at a reload, while an older one holds on that account.
     #[serde(default)]
     pub refused_reload: Option<RefusedReload>,
-    /// Every replica.
+    /// Every replica, up to a bound.
     pub replicas: Vec<ReplicaStatus>,
+    /// Replicas beyond that; of other rows that are left out `notes` tells too.
+    #[serde(default)]
+    pub replicas_not_shown: usize,
     /// Services of the config that match no container of this host; empty too while the engine has not listed any.
     #[serde(default)]
     pub unmatched: Vec<String>,
@@ -251,6 +253,7 @@ impl Snapshot {
                 .map(|path| path.display().to_string()),
             refused_reload: beside.refused_reload.clone(),
             replicas: view.replicas.iter().map(ReplicaStatus::of).collect(),
+            replicas_not_shown: 0,
             unmatched: view.unmatched.iter().map(ToString::to_string).collect(),
             probing: ProbingStatus {
                 targets: probing.targets,
@@ -264,6 +267,7 @@ impl Snapshot {
             incidents: incidents.collect(),
             sinks: sinks.collect(),
         }
+        .bounded()
     }
 
     /// Whether there is nothing that anybody need look at.
@@ -277,20 +281,6 @@ impl Snapshot {
     }
 }
 
-/// Longest text of a replica that is shown, in bytes: what a check printed may be kilobytes, of which its incident has more.
-const SHOWN: usize = 300;
-
-/// So much of a list of what fails.
-const LISTED: Room = Room { lines: 5, each: SHOWN, total: 1_000 };
-
-fn shown(text: &str) -> String {
-    cut(text, SHOWN, char::len_utf8).into_owned()
-}
-
-fn listed(lines: &[String]) -> Vec<String> {
-    fitting(lines, LISTED, char::len_utf8)
-}
-
 impl ReplicaStatus {
     fn of(replica: &ReplicaView) -> Self {
         Self {
@@ -298,56 +288,20 @@ impl ReplicaStatus {
             name: replica.name.to_string(),
             verdict: replica.verdict.to_string(),
             verdict_for_ms: millis(replica.verdict_for),
-            state: shown(&replica.state),
-            trouble: replica.trouble.as_ref().map(|(shows, _)| shown(shows)),
+            state: replica.state.clone(),
+            trouble: replica.trouble.as_ref().map(|(shows, _)| shows.clone()),
             failures: replica.trouble.as_ref().map_or(0, |(_, failures)| *failures),
-            failing: listed(&replica.failing),
-            begins_to_fail: listed(&replica.begins_to_fail),
+            failing: replica.failing.clone(),
+            begins_to_fail: replica.begins_to_fail.clone(),
             nothing_to_judge_by: replica.nothing_to_judge_by,
-            hold: replica.hold.as_deref().map(shown),
+            hold: replica.hold.clone(),
             hold_for_ms: replica.hold_for.map(millis),
             in_hand: replica.in_hand,
             recovery_awaited: replica.recovery_awaited,
             restarts_spent: replica.spent.0,
             restarts_allowed: replica.spent.1,
-            could_not_look: replica.could_not_look.as_deref().map(shown),
-            doubles: listed(&replica.doubles),
+            could_not_look: replica.could_not_look.clone(),
+            doubles: replica.doubles.clone(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::operator::ANSWER_BYTES;
-
-    #[test]
-    fn what_a_thousand_failing_replicas_say_fits_in_an_answer() {
-        let long = "ü\"".repeat(2_000);
-        let replica = ReplicaStatus {
-            service: "s".repeat(400),
-            name: "n".repeat(600),
-            verdict: "failing".to_owned(),
-            verdict_for_ms: u64::MAX,
-            state: shown(&long),
-            trouble: Some(shown(&long)),
-            failures: u32::MAX,
-            failing: listed(&vec![long.clone(); 100]),
-            begins_to_fail: listed(&vec![long.clone(); 100]),
-            nothing_to_judge_by: false,
-            hold: Some(shown(&long)),
-            hold_for_ms: Some(u64::MAX),
-            in_hand: false,
-            recovery_awaited: false,
-            restarts_spent: u32::MAX,
-            restarts_allowed: u32::MAX,
-            could_not_look: Some(shown(&long)),
-            doubles: listed(&vec![long.clone(); 100]),
-        };
-        assert!(replica.state.len() <= SHOWN && replica.state.ends_with('…'), "{}", replica.state);
-        assert_eq!(shown("the check printed this"), "the check printed this");
-        let bytes = u64::try_from(serde_json::to_vec(&replica).unwrap().len()).unwrap();
-        // Half of it is left for all else.
-        assert!(bytes * 1_000 < ANSWER_BYTES, "{bytes} bytes");
     }
 }

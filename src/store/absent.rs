@@ -5,7 +5,7 @@
 
 use super::{
     batch::{self, Waiting},
-    port::{Store, StoreBusy},
+    port::{NotTaken, Store},
 };
 use crate::{
     domain::{moment::WallMs, name::Seq, observation::Observation, record::Record},
@@ -27,7 +27,7 @@ impl AbsentStore {
 }
 
 impl Store for AbsentStore {
-    fn submit(&mut self, seq: Seq, records: Vec<Record>) -> Result<(), StoreBusy> {
+    fn submit(&mut self, seq: Seq, records: Vec<Record>) -> Result<(), NotTaken> {
         let waiting = Waiting::reserve(seq, records, WallMs(0), &self.answers)?;
         batch::refused(vec![waiting], self.reason.clone());
         Ok(())

@@ -2,9 +2,9 @@
 //!
 //! The place in the answers' channel is reserved when the batch is taken, so that a store can always answer at once: it
 //! waits for nobody, and no answer is ever dropped. Where no place is left the loop has not read its answers for a whole
-//! queue's length, and the batch is refused as [`StoreBusy`] there and then.
+//! queue's length, and the batch is refused as [`NotTaken::Busy`] there and then.
 
-use super::port::StoreBusy;
+use super::port::NotTaken;
 use crate::domain::{moment::WallMs, name::Seq, observation::Observation, record::Record};
 use tokio::sync::mpsc::{self, OwnedPermit, error::TrySendError};
 
@@ -28,11 +28,11 @@ impl Waiting {
         records: Vec<Record>,
         wall: WallMs,
         answers: &mpsc::Sender<Observation>,
-    ) -> Result<Self, StoreBusy> {
+    ) -> Result<Self, NotTaken> {
         match answers.clone().try_reserve_owned() {
             Ok(permit) => Ok(Self { seq, records, wall, answer: Some(permit) }),
             Err(TrySendError::Closed(_)) => Ok(Self { seq, records, wall, answer: None }),
-            Err(TrySendError::Full(_)) => Err(StoreBusy),
+            Err(TrySendError::Full(_)) => Err(NotTaken::Busy),
         }
     }
 

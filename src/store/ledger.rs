@@ -7,7 +7,7 @@
 
 use super::{
     batch::{self, QUEUE, Waiting},
-    port::{Store, StoreBusy},
+    port::{NotTaken, Store},
 };
 use crate::{
     clock::Clock,
@@ -25,7 +25,10 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    sync::{mpsc, oneshot, watch},
+    sync::{
+        mpsc::{self, error::TrySendError},
+        oneshot, watch,
+    },
     task::AbortHandle,
 };
 
@@ -190,9 +193,12 @@ impl Disk {
 }
 
 impl Store for Ledger {
-    fn submit(&mut self, seq: Seq, records: Vec<Record>) -> Result<(), StoreBusy> {
+    fn submit(&mut self, seq: Seq, records: Vec<Record>) -> Result<(), NotTaken> {
         let waiting = Waiting::reserve(seq, records, self.clock.now().wall, &self.answers)?;
-        self.queue.try_send(waiting).map_err(|_| StoreBusy)
+        self.queue.try_send(waiting).map_err(|refused| match refused {
+            TrySendError::Full(_) => NotTaken::Busy,
+            TrySendError::Closed(_) => NotTaken::Ended,
+        })
     }
 
     fn close(self: Box<Self>) -> Pending<'static, ()> {

@@ -8,10 +8,29 @@ use crate::{
     domain::{name::Seq, record::Record},
     tasks::Pending,
 };
+use std::{error::Error, fmt};
 
-/// The store cannot take another batch now: its queue is full. The batch is lost to it, as if refused.
+/// Why the store did not take a batch, which is lost to it then, as if refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StoreBusy;
+pub enum NotTaken {
+    /// Its queue is full. It may take the next one.
+    Busy,
+    /// Its thread has ended, which only a panic does. It takes none any more.
+    Ended,
+}
+
+impl fmt::Display for NotTaken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Busy => "the store is behind: its queue is full",
+            Self::Ended => {
+                "the store's thread broke down, which is a fault of defib; restart it, and please report what its log says"
+            }
+        })
+    }
+}
+
+impl Error for NotTaken {}
 
 /// Where records go.
 pub trait Store: Send {
@@ -19,8 +38,8 @@ pub trait Store: Send {
     /// with. Several batches may share one commit and one answer.
     ///
     /// # Errors
-    /// [`StoreBusy`] where the bounded queue is full.
-    fn submit(&mut self, seq: Seq, records: Vec<Record>) -> Result<(), StoreBusy>;
+    /// See [`NotTaken`].
+    fn submit(&mut self, seq: Seq, records: Vec<Record>) -> Result<(), NotTaken>;
 
     /// Writes what was submitted and ends. The caller bounds the wait.
     fn close(self: Box<Self>) -> Pending<'static, ()>;

@@ -11,7 +11,7 @@
 use super::{
     batch::{QUEUE, Waiting},
     place::Place,
-    port::{Store, StoreBusy},
+    port::{NotTaken, Store},
     problem::StoreProblem,
     schema::{self, Found},
     writer::{self, Kept, Writer},
@@ -28,7 +28,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc,
-        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel},
     },
     time::Duration,
 };
@@ -136,11 +136,16 @@ impl SqliteStore {
 }
 
 impl Store for SqliteStore {
-    fn submit(&mut self, seq: Seq, records: Vec<Record>) -> Result<(), StoreBusy> {
+    fn submit(&mut self, seq: Seq, records: Vec<Record>) -> Result<(), NotTaken> {
         let wall = self.clock.now().wall;
         let waiting = Waiting::reserve(seq, records, wall, &self.answers)?;
         match &mut self.hand {
-            Hand::Thread { queue, .. } => queue.try_send(waiting).map_err(|_| StoreBusy),
+            Hand::Thread { queue, .. } => {
+                queue.try_send(waiting).map_err(|refused| match refused {
+                    TrySendError::Full(_) => NotTaken::Busy,
+                    TrySendError::Disconnected(_) => NotTaken::Ended,
+                })
+            }
             Hand::Inline(writer) => {
                 writer.commit(vec![waiting]);
                 Ok(())
@@ -230,5 +235,24 @@ fn write_until_closed(mut writer: Writer, waiting: &Receiver<Waiting>) {
         let mut group = vec![first];
         group.extend(waiting.try_iter().take(QUEUE - 1));
         writer.commit(group);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::HostClock;
+
+    #[test]
+    fn a_thread_that_has_ended_is_not_told_as_one_that_is_behind() {
+        let (answers, _answered) = mpsc::channel(ANSWERS);
+        let (queue, waiting) = sync_channel(1);
+        let (_, ended) = oneshot::channel();
+        let hand = Hand::Thread { queue, ended };
+        let mut store = SqliteStore { hand, answers, clock: Arc::new(HostClock::new()) };
+        assert_eq!(store.submit(Seq(1), Vec::new()), Ok(()));
+        assert_eq!(store.submit(Seq(2), Vec::new()), Err(NotTaken::Busy));
+        drop(waiting);
+        assert_eq!(store.submit(Seq(3), Vec::new()), Err(NotTaken::Ended));
     }
 }

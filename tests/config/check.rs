@@ -14,7 +14,7 @@ fn answer(text: Option<&str>, format: Format) -> (Checked, String) {
         fs::write(&path, text).unwrap();
     }
     let mut out = Vec::new();
-    let checked = check(&path, &host(), format, &mut out).unwrap();
+    let checked = check(&path, &host(), format, &mut out).unwrap().unwrap();
     let folder = format!("{}/", folder.path().display());
     (checked, String::from_utf8(out).unwrap().replace(&folder, ""))
 }
@@ -25,7 +25,7 @@ const TEXT: Format = Format::Text(Style::Plain);
 fn a_good_file_says_what_it_would_do() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/defib.toml");
     let mut out = Vec::new();
-    assert_eq!(check(&path, &host(), TEXT, &mut out).unwrap().exit_code(), 0);
+    assert_eq!(check(&path, &host(), TEXT, &mut out).unwrap().unwrap().exit_code(), 0);
     let out = String::from_utf8(out).unwrap();
     let said = out.split_once("defib.toml: ").unwrap().1.trim_end();
     // Whether this machine has the files of its sinks is not what is asked here.

@@ -44,7 +44,23 @@ fn five_thousand_mistakes_are_counted_and_the_first_thousand_shown() {
     let rendered = within_ten_seconds(|| problems(&text).to_string());
     assert!(rendered.contains("service-0") || rendered.contains("restrat"));
     assert!(
-        rendered.ends_with("and 4001 more, not shown: the first 1000 come first"),
+        rendered.ends_with("and 4000 errors and 1 warning more, not shown: mend these first"),
+        "{}",
+        &rendered[rendered.len() - 200..]
+    );
+}
+
+#[test]
+fn an_error_is_told_however_many_warnings_stand_before_it() {
+    let warned = "[[host]]\nmatch = 'a'\n".repeat(1_500);
+    let text =
+        format!("{warned}[[host]]\nmatch = ''\nnever_act = true\n[sink.a]\nterminal = {{}}\n");
+    let problems = within_ten_seconds(|| problems(&text));
+    assert_eq!((problems.errors(), problems.warnings()), (1, 1_500));
+    assert!(problems.iter().any(|problem| problem.title == "`match` is empty"));
+    let rendered = problems.to_string();
+    assert!(
+        rendered.ends_with("and 501 warnings more, not shown: mend these first"),
         "{}",
         &rendered[rendered.len() - 200..]
     );

@@ -101,3 +101,27 @@ proptest! {
         hidden(&format!("{}\n{whole}\n[sink.b]\nx = {}\n", HEADERS[header], &line[start..]));
     }
 }
+
+#[test]
+fn no_message_carries_a_secret_of_the_config() {
+    let sections = ["[defaults]", "[[service]]\nname = 'web'\ncontainers = { name = 'web' }"];
+    for (key, value) in [
+        ("runbook", "https://wiki.example.org/x?token=hunter2"),
+        ("runbook", "https://hooks.slack.com/services/T0/B0/hunter2"),
+        ("note", "log in as root, password: hunter2"),
+        ("note", "curl https://root:hunter2@db.example.org/"),
+    ] {
+        for section in sections {
+            let text = format!("{section}\n{key} = '{value}'\n[sink.a]\nterminal = {{}}\n");
+            let told = problems(&text).to_string();
+            assert!(told.contains(&format!("`{key}` must not hold a secret")), "{told}");
+            hidden(&text);
+        }
+    }
+    for line in [
+        "runbook = 'https://wiki.example.org/web?page=2#restart'",
+        "note = 'the password is in the vault; \"token: expired\" in the log is harmless'",
+    ] {
+        crate::loaded(&format!("[defaults]\n{line}\n[sink.a]\nterminal = {{}}\n"));
+    }
+}

@@ -39,6 +39,22 @@ fn an_answer_that_cannot_be_written_is_an_ordinary_error() {
 }
 
 #[test]
+fn a_check_that_cannot_look_is_not_told_as_an_answer_that_cannot_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("defib.toml");
+    fs::write(&config, "[sink.a]\nslack = { url_file = \"/nowhere/slack.url\" }\n").unwrap();
+    // One descriptor beside the three that it begins with: enough to read a file.
+    let script = "ulimit -n 4; exec \"$0\" check \"$1\"";
+    let output = std::process::Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_defib"), config.to_str().unwrap()])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.starts_with("defib: failed to look at the files that sinks need"), "{said}");
+}
+
+#[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
     let mut daemon = Daemon::start(Stdio::null(), "info");
     daemon.answers();

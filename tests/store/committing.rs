@@ -6,7 +6,7 @@ use defib::{
     store::{
         absent::AbsentStore,
         history::read_history,
-        port::{Store, StoreBusy},
+        port::{NotTaken, Store},
         sqlite::ANSWERS,
     },
 };
@@ -65,7 +65,7 @@ async fn a_full_queue_is_busy_at_once_and_never_blocks() {
     let refused = (1..=200).map(Seq).find(|seq| {
         let answer = opened.store.submit(*seq, vec![history("x")]);
         taken += u64::from(answer.is_ok());
-        answer == Err(StoreBusy)
+        answer == Err(NotTaken::Busy)
     });
     assert!(refused.is_some_and(|seq| seq <= Seq(2 * 64 + 1)), "{refused:?} after {taken}");
     held.release();
@@ -81,7 +81,7 @@ async fn a_loop_that_reads_no_answers_makes_the_store_busy_and_loses_none() {
     for n in 1..=ANSWERS as u64 {
         opened.store.submit(Seq(n), Vec::new()).unwrap();
     }
-    assert_eq!(opened.store.submit(Seq(1_000), Vec::new()), Err(StoreBusy));
+    assert_eq!(opened.store.submit(Seq(1_000), Vec::new()), Err(NotTaken::Busy));
     for n in 1..=ANSWERS as u64 {
         assert_eq!(answers.try_recv().unwrap(), Observation::Committed(Seq(n)));
     }

@@ -11,7 +11,7 @@ use defib::{
     },
     store::{
         ledger::{Disk, Ledger, Mood, Pace, Reopened},
-        port::{Store, StoreBusy},
+        port::{NotTaken, Store},
     },
     tasks::{Pending, Tasks},
 };
@@ -121,7 +121,8 @@ fn a_disk_that_refuses_answers_so_and_one_that_hangs_does_not_answer() {
         opened.ledger.submit(Seq(2), vec![state("slack", 2)]).unwrap();
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(drain(&mut answers), []);
-        let busy = (3..).map(Seq).find(|seq| opened.ledger.submit(*seq, vec![]) == Err(StoreBusy));
+        let busy =
+            (3..).map(Seq).find(|seq| opened.ledger.submit(*seq, vec![]) == Err(NotTaken::Busy));
         assert_eq!(busy, Some(Seq(3 + 64)));
 
         disk.set_mood(Mood::Well);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::cli::places::Systemd;
-use crate::{clock::HostClock, config, domain::name::HostName};
+use crate::{clock::HostClock, config, domain::name::HostName, notify::config::SinkNotBuilt};
 use rustix::process::{Signal, getpid, kill_process};
 use std::{
     path::Path,
@@ -167,7 +167,10 @@ async fn a_secret_that_can_not_be_taken_up_is_said_once_and_not_as_a_config() {
     let count = Arc::clone(&builds);
     let build: Arc<BuildSinks> = Arc::new(move |_| {
         count.fetch_add(1, Ordering::SeqCst);
-        Err(RunProblem::System(io::ErrorKind::OutOfMemory.into()))
+        Err(RunProblem::Sink(SinkNotBuilt {
+            sink: SinkName::new("a"),
+            source: io::ErrorKind::OutOfMemory.into(),
+        }))
     });
     let mut reloading = reloading(slack(&path), Arc::new(|| Ok(parsed(""))), build);
     let log = Arc::new(Mutex::new(Vec::new()));
@@ -181,8 +184,9 @@ async fn a_secret_that_can_not_be_taken_up_is_said_once_and_not_as_a_config() {
     drop(logging);
     let log = String::from_utf8(log.lock().unwrap().clone()).unwrap();
     assert_eq!(builds.load(Ordering::SeqCst), 3, "it is tried each minute");
-    assert_eq!(log.matches("a secret of a sink has changed, and").count(), 1, "{log}");
+    assert_eq!(log.matches("the sinks could not be built anew").count(), 1, "{log}");
     assert!(!log.contains("the config was not taken"), "{log}");
+    assert!(!log.contains("failed to start: "), "it runs: {log}");
 }
 
 /// Reads these, one after another.

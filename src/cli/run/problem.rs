@@ -4,9 +4,10 @@ use crate::{
     cli::check::Checked,
     config::{
         ConfigError,
-        problem::{Level, Style},
+        problem::{Level, Style, counted},
     },
     docker::address::AddressError,
+    notify::config::SinkNotBuilt,
     store::problem::StoreProblem,
 };
 use std::{error::Error, fmt, io};
@@ -20,6 +21,8 @@ pub enum RunProblem {
     Address(AddressError),
     /// Another daemon owns the state directory.
     AnotherDaemon(StoreProblem),
+    /// A sink can't be built, at the start or when the config is read again.
+    Sink(SinkNotBuilt),
     /// The system refuses what every process needs.
     System(io::Error),
 }
@@ -29,9 +32,11 @@ impl RunProblem {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Config(ConfigError::Invalid(_)) => Checked::Wrong.exit_code(),
-            Self::Config(_) | Self::Address(_) | Self::AnotherDaemon(_) | Self::System(_) => {
-                Checked::Unreadable.exit_code()
-            }
+            Self::Config(_)
+            | Self::Address(_)
+            | Self::AnotherDaemon(_)
+            | Self::Sink(_)
+            | Self::System(_) => Checked::Unreadable.exit_code(),
         }
     }
 }
@@ -43,7 +48,7 @@ impl RunProblem {
             return self.with_cause();
         };
         let Some(first) = problems.iter().find(|problem| problem.level == Level::Error) else {
-            return self.with_cause();
+            return format!("{} has {}", problems.file(), counted(problems.errors(), "error"));
         };
         let (line, column) = problems.place(first);
         let more = match problems.errors().saturating_sub(1) {
@@ -58,9 +63,11 @@ impl RunProblem {
     pub(in crate::cli) fn in_lines(&self) -> String {
         match self {
             Self::Config(ConfigError::Invalid(problems)) => problems.render(Style::Plain),
-            Self::Config(_) | Self::Address(_) | Self::AnotherDaemon(_) | Self::System(_) => {
-                self.with_cause()
-            }
+            Self::Config(_)
+            | Self::Address(_)
+            | Self::AnotherDaemon(_)
+            | Self::Sink(_)
+            | Self::System(_) => self.with_cause(),
         }
     }
 
@@ -90,6 +97,7 @@ impl fmt::Display for RunProblem {
             Self::Config(error) => write!(f, "{error}"),
             Self::Address(error) => write!(f, "{error}"),
             Self::AnotherDaemon(problem) => write!(f, "{problem}"),
+            Self::Sink(problem) => write!(f, "{problem}"),
             Self::System(_) => {
                 f.write_str("failed to start: the system refuses threads, signals or sockets")
             }
@@ -103,6 +111,7 @@ impl Error for RunProblem {
             Self::Config(error) => error.source(),
             Self::Address(error) => error.source(),
             Self::AnotherDaemon(problem) => problem.source(),
+            Self::Sink(problem) => problem.source(),
             Self::System(error) => Some(error),
         }
     }
@@ -111,5 +120,22 @@ impl Error for RunProblem {
 impl From<io::Error> for RunProblem {
     fn from(error: io::Error) -> Self {
         Self::System(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{config, domain::name::HostName};
+
+    #[test]
+    fn in_one_line_stands_the_first_error_and_no_warning() {
+        let warned = "[[host]]\nmatch = 'a'\n".repeat(1_500);
+        let wrong = format!("{warned}[[host]]\nmatch = ''\nnever_act = true\n");
+        let problem = config::parse("defib.toml", &wrong, &HostName::new("kit-1")).unwrap_err();
+        assert_eq!(
+            RunProblem::Config(problem).in_one_line(),
+            "defib.toml:3002:9: `match` is empty"
+        );
     }
 }

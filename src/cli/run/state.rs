@@ -39,7 +39,12 @@ pub(super) fn open_store(
     match SqliteStore::open(dir, Arc::clone(clock), answers.clone()) {
         Ok(opened) => {
             for record in &opened.undecodable {
-                tracing::error!("a record could not be read and was put aside: {record:?}");
+                tracing::error!(
+                    "the record {}/{} could not be read and was put aside in the state file: {}",
+                    record.key.kind,
+                    record.key.id,
+                    record.reason
+                );
             }
             if let Some(why) = lost(dir, &opened) {
                 // Nobody reads the lane yet, and it has room: the daemon takes this first.
@@ -105,7 +110,7 @@ pub(super) fn begin_journal(
     let begun = Journal::begin(&state_dir.join("journal"), origin, Bounds::default());
     begun
         .inspect_err(|error| {
-            tracing::error!("the journal can't be written: {error}; this run can't be replayed")
+            tracing::error!("the journal can't be written: {error}; what is observed is not kept, until defib is started again")
         })
         .ok()
 }

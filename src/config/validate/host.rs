@@ -9,6 +9,7 @@ use crate::docker::adapter::ACTS_AT_ONCE;
 use crate::domain::{
     name::HostName,
     policy::{BrakePolicy, HostBudget, HostLimits, Settling},
+    watching::matching::glob_matches,
 };
 use std::time::Duration;
 
@@ -75,20 +76,13 @@ fn budget(raw: &RawHostBudget<'_>, problems: &mut Problems) -> HostBudget {
 fn brake(raw: &RawBrake, problems: &mut Problems) -> BrakePolicy {
     const SERVICES: Least = Least::one("with 0 it would hold for ever")
         .instead("to do without the brake, set `brake = \"off\"`");
-    const PERCENT: Least = Least::number(0, "there is less than nothing");
-    let percent = value::count("percent", raw.percent.as_ref(), &PERCENT, problems);
-    let at_most_all = percent.filter(|percent| *percent <= 100);
-    if let (Some(percent), None, Some(given)) = (percent, at_most_all, raw.percent.as_ref()) {
-        problems.push(
-            Problem::error(given.span(), "`percent` must be at most 100")
-                .cause(format!("{percent} % of all services can't fail"))
-                .hint("to do without the brake, set `brake = \"off\"`"),
-        );
-    }
+    const PERCENT: Least = Least::number(0, "there is nothing below 0 %")
+        .at_most(100, "more than all can't fail; to do without the brake, set `brake = \"off\"`");
     BrakePolicy {
         services: value::count("services", raw.services.as_ref(), &SERVICES, problems)
             .unwrap_or(BRAKE.services),
-        percent: at_most_all.unwrap_or(BRAKE.percent),
+        percent: value::count("percent", raw.percent.as_ref(), &PERCENT, problems)
+            .unwrap_or(BRAKE.percent),
     }
 }
 
@@ -121,7 +115,9 @@ pub(super) fn never_act(raw: &[RawHost<'_>], host: &HostName, problems: &mut Pro
             );
         }
         match raw.never_act.as_ref() {
-            Some(flag) => never_act |= *flag.get_ref() && matches(pattern.get_ref(), host.as_str()),
+            Some(flag) => {
+                never_act |= *flag.get_ref() && glob_matches(pattern.get_ref(), host.as_str());
+            }
             None => problems.push(
                 Problem {
                     missing: true,
@@ -133,45 +129,4 @@ pub(super) fn never_act(raw: &[RawHost<'_>], host: &HostName, problems: &mut Pro
         }
     }
     never_act
-}
-
-/// `*` stands for any run of characters.
-fn matches(pattern: &str, name: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(mut left) = name.strip_prefix(first) else { return false };
-    let mut parts: Vec<&str> = rest.split('*').collect();
-    let last = parts.pop().unwrap_or_default();
-    for part in parts {
-        match left.find(part) {
-            Some(at) => left = &left[at + part.len()..],
-            None => return false,
-        }
-    }
-    left.ends_with(last)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::matches;
-
-    #[test]
-    fn a_star_stands_for_any_characters() {
-        for (pattern, name) in [
-            ("a", "a"),
-            ("*", ""),
-            ("*", "abc"),
-            ("a*", "abc"),
-            ("*c", "abc"),
-            ("a*c", "abc"),
-            ("a*b*c", "aXbYc"),
-            ("*b*", "abc"),
-        ] {
-            assert!(matches(pattern, name), "{pattern} {name}");
-        }
-        for (pattern, name) in
-            [("a", "ab"), ("", "a"), ("a*a", "a"), ("b*", "abc"), ("a*d*c", "abc"), ("*b", "abc")]
-        {
-            assert!(!matches(pattern, name), "{pattern} {name}");
-        }
-    }
 }

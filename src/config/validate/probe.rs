@@ -5,7 +5,7 @@
 use super::{
     address,
     definition::definition,
-    value::{self, Bounds, Least},
+    value::{self, Bounds, Least, holds_a_secret},
 };
 use crate::config::{
     problem::{Problem, Problems, quoted},
@@ -16,7 +16,7 @@ use crate::domain::{
     name::ProbeName,
     policy::{HttpProbe, Place, ProbePolicy, ProbeSpec},
 };
-use crate::redact::{self, is_secret_name};
+use crate::redact::is_secret_name;
 use std::time::Duration;
 
 const EVERY: Duration = Duration::from_secs(5);
@@ -221,11 +221,6 @@ fn headers(raw: &RawProbe<'_>, problems: &mut Problems) -> Vec<(String, String)>
         problems.push(Problem::error(name.span(), title).cause(cause));
     }
     headers
-}
-
-/// Whether it would be hidden wherever it comes from outside.
-fn holds_a_secret(text: &str) -> bool {
-    redact::text(text) != text
 }
 
 fn body_cap(raw: &RawProbe<'_>, problems: &mut Problems) -> u64 {

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::config::{
     problem::{Problem, Problems},
-    raw::{RawBackoff, RawBudget, RawTreatment},
+    raw::{At, RawBackoff, RawBudget, RawTreatment},
     words::spelled,
 };
 use crate::domain::{
@@ -173,8 +173,25 @@ fn backoff(raw: Option<&RawBackoff<'_>>, base: Backoff, problems: &mut Problems)
     Backoff { first, max }
 }
 
+/// Both go into every message, and so to whoever is told and wherever that is kept (P7).
+fn refuses_a_secret(key: &str, given: &At<&str>, hint: &str, problems: &mut Problems) -> bool {
+    let holds_one = value::holds_a_secret(given.get_ref());
+    if holds_one {
+        problems.push(
+            Problem::error(given.span(), format!("`{key}` must not hold a secret"))
+                .cause("it stands in every message, and something in it is one or looks like one")
+                .hint(hint),
+        );
+    }
+    holds_one
+}
+
 fn runbook(raw: &RawTreatment<'_>, problems: &mut Problems) -> Option<String> {
     let runbook = raw.runbook.as_ref()?;
+    let hint = "name a page that asks whoever opens it who they are";
+    if refuses_a_secret("runbook", runbook, hint, problems) {
+        return None;
+    }
     match address::url(runbook.get_ref()) {
         Ok(()) => Some((*runbook.get_ref()).to_owned()),
         Err(cause) => {
@@ -193,6 +210,11 @@ const LONGEST_NOTE: usize = 1_000;
 
 fn note(raw: &RawTreatment<'_>, problems: &mut Problems) -> Option<String> {
     let note = raw.note.as_ref()?;
+    let hint = "say where it is kept, and not what it is: what stands behind a word such as \"password\" and `:` or `=` \
+                counts as one";
+    if refuses_a_secret("note", note, hint, problems) {
+        return None;
+    }
     if note.get_ref().chars().count() > LONGEST_NOTE {
         problems.push(
             Problem::error(note.span(), "`note` is longer than 1000 characters")

@@ -8,7 +8,10 @@ use crate::config::{
     raw::At,
     words::{self, Wrong, spelled},
 };
-use crate::{domain::policy::Threshold, redact::unseen::hides_something};
+use crate::{
+    domain::policy::Threshold,
+    redact::{self, unseen::hides_something},
+};
 use std::time::Duration;
 
 /// A name longer than this is a text.
@@ -104,7 +107,13 @@ pub(super) struct Least {
 
 impl Least {
     pub(super) const fn number(number: u32, less: &'static str) -> Self {
-        Self { number, less, instead: None, most: MOST, more: "nothing is counted so far" }
+        Self {
+            number,
+            less,
+            instead: None,
+            most: MOST,
+            more: "no number in this file needs to be that large",
+        }
     }
 
     pub(super) const fn one(less: &'static str) -> Self {
@@ -198,6 +207,11 @@ pub(super) fn is_name(what: &str, value: &At<&str>, problems: &mut Problems) -> 
         Problem::error(value.span(), format!("{what} can't be {}", refused(name))).cause(cause),
     );
     false
+}
+
+/// Whether it would be hidden wherever it comes from outside.
+pub(super) fn holds_a_secret(text: &str) -> bool {
+    redact::text(text) != text
 }
 
 /// A file or folder, by its whole path: a daemon is started in another folder than the shell it was tried in.

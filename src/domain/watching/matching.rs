@@ -105,7 +105,7 @@ fn matches(pattern: &ContainerMatch, container: Traits<'_>) -> bool {
 }
 
 /// `*` stands for any run of characters. Linear in the text for each part, so that no pattern can make it slow.
-fn glob_matches(glob: &str, text: &str) -> bool {
+pub(crate) fn glob_matches(glob: &str, text: &str) -> bool {
     let mut parts = glob.split('*');
     let Some(mut rest) = parts.next().and_then(|head| text.strip_prefix(head)) else {
         return false;

@@ -7,12 +7,17 @@
 use super::super::SOCKET;
 use rustix::{
     io::Errno,
-    net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with},
+    net::{
+        AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with,
+    },
 };
 use std::{
     error::Error,
     fmt, io,
-    os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt},
+    os::{
+        fd::OwnedFd,
+        unix::fs::{FileTypeExt, MetadataExt, PermissionsExt},
+    },
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -136,8 +141,7 @@ impl Name {
             Err(Errno::CONNREFUSED) => std::fs::remove_file(&path).map_err(problem)?,
             Err(other) => return Err(problem(other.into())),
         }
-        let listener = UnixListener::bind(&path).map_err(problem)?;
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o660)).map_err(problem)?;
+        let listener = listen_on(bound(&path).map_err(problem)?).map_err(problem)?;
         let file = file(&path).map_err(problem)?;
         Ok((Self { dir: dir.to_owned(), file, said: None }, listener))
     }
@@ -187,6 +191,24 @@ impl Name {
     }
 }
 
+/// Connections that may wait to be accepted: more than people ever type within the time that accepting is held up.
+const WAITING: i32 = 128;
+
+/// A socket of this name, with the mode that is the permission to connect, and on which nobody listens yet. The name is made
+/// with whatever mode the umask leaves; until somebody listens a connection is refused to everybody.
+fn bound(path: &Path) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    bind(&socket, &SocketAddrUnix::new(path)?)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o660))?;
+    Ok(socket)
+}
+
+fn listen_on(socket: OwnedFd) -> io::Result<UnixListener> {
+    listen(&socket, WAITING)?;
+    UnixListener::from_std(socket.into())
+}
+
 /// Which file a name stands for.
 fn file(path: &Path) -> io::Result<(u64, u64)> {
     let file = path.symlink_metadata()?;
@@ -198,4 +220,20 @@ pub(super) fn connect_to(path: &Path) -> rustix::io::Result<()> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     connect(&socket, &SocketAddrUnix::new(path)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn nobody_can_connect_before_the_mode_says_who_may() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(SOCKET);
+        let socket = bound(&path).unwrap();
+        assert_eq!(path.metadata().unwrap().mode() & 0o7777, 0o660);
+        assert_eq!(connect_to(&path), Err(Errno::CONNREFUSED));
+        let _listener = listen_on(socket).unwrap();
+        assert_eq!(connect_to(&path), Ok(()));
+    }
 }

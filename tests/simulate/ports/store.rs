@@ -12,7 +12,7 @@ use defib::{
     },
     store::{
         ledger::Ledger,
-        port::{Store, StoreBusy},
+        port::{NotTaken, Store},
     },
     tasks::Pending,
 };
@@ -27,7 +27,7 @@ pub struct HeardStore {
 }
 
 impl Store for HeardStore {
-    fn submit(&mut self, seq: Seq, records: Vec<Record>) -> Result<(), StoreBusy> {
+    fn submit(&mut self, seq: Seq, records: Vec<Record>) -> Result<(), NotTaken> {
         let count = records.len();
         let taken = self.ledger.submit(seq, records);
         if taken.is_ok() {
