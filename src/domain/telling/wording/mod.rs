@@ -19,6 +19,7 @@ mod unhealthy;
 pub(crate) use by_hand::by_hand;
 pub(crate) use chronic::chronic;
 pub(crate) use missing::down;
+pub(crate) use restart::ended_line;
 pub(crate) use unclear::{ambiguous, cannot_evaluate, never_passed};
 pub(crate) use unhealthy::unhealthy;
 
