@@ -229,3 +229,23 @@ fn one_failure_is_told_of_in_the_singular() {
     let over = last(&rig, IncidentKind::Unhealthy);
     assert!(over.members[0].contains("had failed 1 time, most recently"), "{over:?}");
 }
+
+#[test]
+fn the_brake_counts_what_fails_at_once_and_only_names_what_failed_before() {
+    let never = |name: &str| mode(RestartMode::Never, probed(name));
+    let wanted = ServicePolicy { replicas: Some(1), ..probed("nowhere") };
+    let mut services: Vec<_> = ["a-", "b-", "c-", "old"].map(never).into();
+    services.push(wanted);
+    let mut rig = with(services, &["a-", "b-", "c-", "old"]);
+    rig.behave("old", Behaviour::Hangs);
+    rig.run(seconds(1800));
+    for name in ["a-", "b-", "c-"] {
+        rig.behave(name, Behaviour::Hangs);
+    }
+    rig.run(seconds(60));
+    let page = last(&rig, IncidentKind::Brake);
+    assert_eq!(page.headline, "3 of 5 services fail at once: the cause is elsewhere", "{page:?}");
+    assert_eq!(page.members.len(), 5, "{page:?}");
+    assert_eq!(page.members[3], "nowhere (since before the others): down");
+    assert!(page.members[4].starts_with("old (since before the others): probe"), "{page:?}");
+}
