@@ -6,7 +6,7 @@ use defib::domain::{
     message::{IncidentKind, Message},
     name::ServiceName,
     observation::{ActOutcome, ContainerState, EventAction, Healthcheck},
-    policy::{RestartMode, ServicePolicy, Threshold},
+    policy::{ContainerMatch, RestartMode, ServicePolicy, Threshold},
 };
 
 const SETTLED: u64 = 91;
@@ -248,4 +248,31 @@ fn the_brake_counts_what_fails_at_once_and_only_names_what_failed_before() {
     assert_eq!(page.members.len(), 5, "{page:?}");
     assert_eq!(page.members[3], "nowhere (since before the others): down");
     assert!(page.members[4].starts_with("old (since before the others): probe"), "{page:?}");
+}
+
+#[test]
+fn of_two_containers_with_the_same_labels_the_one_that_is_watched_is_named() {
+    let of_compose = |container: &mut Container| {
+        for (key, value) in [("project", "shop"), ("service", "web"), ("container-number", "1")] {
+            container.labels.insert(format!("com.docker.compose.{key}"), value.to_owned());
+        }
+        container.healthcheck = Some(healthcheck());
+    };
+    for restart in [RestartMode::Never, RestartMode::Dry, RestartMode::Auto] {
+        // The config names the older one.
+        let named = ContainerMatch::Name("older".to_owned());
+        let web = ServicePolicy { containers: vec![named], ..mode(restart, service("web")) };
+        let mut rig = Rig::new(policy(vec![web]));
+        rig.add_with("older", of_compose);
+        rig.run(seconds(SETTLED));
+        rig.add_with("younger", of_compose);
+        rig.run(seconds(700));
+        let ticket = last(&rig, IncidentKind::Ambiguous);
+        let what = match restart {
+            RestartMode::Auto => "may be restarted",
+            _ => "not restarted",
+        };
+        let said = format!("`older` is watched and {what}; `younger` is left alone");
+        assert_eq!(ticket.done, [said]);
+    }
 }
