@@ -21,6 +21,7 @@ mod replay;
 mod rig;
 mod seeing;
 mod sinks;
+mod steps;
 mod surroundings;
 mod telling;
 mod words;

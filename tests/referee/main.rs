@@ -20,4 +20,5 @@ mod ending;
 mod operator;
 mod safety;
 mod sinks;
+mod steps;
 mod telling;

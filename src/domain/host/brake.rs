@@ -7,7 +7,7 @@ use crate::domain::{
     Domain,
     acting::{
         attempt::Ending,
-        brake::{Brake, Engaged, GATHERED_FOR, OVER_FOR},
+        brake::{Brake, Engaged, GATHERED_FOR, ONSET_WITHIN, OVER_FOR},
         gates::{first_order, is_stateful},
         hold::Hold,
     },
@@ -23,7 +23,7 @@ use crate::domain::{
         wording,
     },
 };
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 /// When nothing was fit for a trial, it is asked again so soon.
 const CHOOSE_AGAIN_AFTER: Duration = Duration::from_secs(5);
@@ -50,7 +50,7 @@ impl Domain {
             Brake::Released => {
                 if self.host.failing.is_much(policy, now.awake) {
                     let mut engaged = Engaged::begin(now);
-                    engaged.count(&self.host.failing, |name| self.is_untroubled(name), now);
+                    self.count_into(&mut engaged);
                     let at = engaged.next_trial_at();
                     self.host.brake = Brake::Engaged(Box::new(engaged));
                     self.decide(None, None, Decision::BrakeEngaged);
@@ -77,7 +77,7 @@ impl Domain {
                 if engaged.next_trial_at() <= now.awake && !under_way {
                     self.choose_trial(&mut engaged);
                 }
-                engaged.count(&self.host.failing, |name| self.is_untroubled(name), now);
+                self.count_into(&mut engaged);
                 // Nothing was fit to be tried: what holds it back ends with time, or touches it.
                 let trial_at = engaged.next_trial_at().max(now.awake + CHOOSE_AGAIN_AFTER);
                 let until =
@@ -98,6 +98,30 @@ impl Domain {
         };
         let in_time = self.now.awake >= self.own_start + LOOKED_AT_WITHIN;
         self.looking.has_listed && (in_time || !self.replicas.values().any(unseen))
+    }
+
+    /// Counts who fails now; the most is of what fails at once, and not of what has failed for days.
+    fn count_into(&self, engaged: &mut Engaged) {
+        let most = engaged.most;
+        engaged.count(&self.host.failing, |name| self.is_untroubled(name), self.now);
+        let at_once = self.host.failing.all().into_iter();
+        let at_once = at_once.filter(|name| self.is_of_brake(engaged, name)).count();
+        engaged.most = most.max(u32::try_from(at_once).unwrap_or(u32::MAX));
+    }
+
+    /// Whether what a service shows belongs to what fails at once: it began not long before the brake went on, or later.
+    fn is_of_brake(&self, engaged: &Engaged, name: &ServiceName) -> bool {
+        let failing = &self.host.failing;
+        let fresh = |since: AwakeMs| {
+            engaged.since.awake.since(since) < ONSET_WITHIN
+                && failing.judged_until.is_none_or(|until| since > until.awake)
+        };
+        let has_joined = engaged.joined.contains(name) || engaged.latest.contains(name);
+        let absent = |replica: &Replica| replica.kept.absent_since.map(|since| since.awake);
+        has_joined
+            || failing.onset.get(name).copied().is_some_and(fresh)
+            || (failing.down.contains(name)
+                && self.members(name).into_iter().filter_map(absent).any(fresh))
     }
 
     /// One of the failing replicas that nothing but the brake holds, so that what it needs is healthy; never one that holds
@@ -181,7 +205,7 @@ impl Domain {
         if self.host.failing.down.contains(name) {
             return ": down".to_owned();
         }
-        let mut members = self.replicas.values().filter(|replica| replica.policy.name == *name);
+        let mut members = self.members(name).into_iter();
         let shows = members.find_map(|replica| replica.kept.trouble.as_ref());
         shows.map_or(String::new(), |trouble| {
             format!(": {}", wording::host::in_short(&trouble.shows))
@@ -193,29 +217,29 @@ impl Domain {
             return;
         };
         let failing = &self.host.failing;
-        let name = |name: &ServiceName, is_new: bool| {
-            let new = if is_new { " (new)" } else { "" };
-            if failing.onset.contains_key(name) || failing.down.contains(name) {
-                format!("{name}{new}{}", self.in_short(name))
+        let all = failing.all();
+        let line = |name: &ServiceName, beside: &str| {
+            if all.contains(name) {
+                format!("{name}{beside}{}", self.in_short(name))
             } else {
-                format!("{name}{new}: not failing just now")
+                format!("{name}{beside}: not failing just now")
             }
         };
-        // What a message is about comes first: the end of a long list is cut.
+        // What a message is about comes first, what has nothing to do with it last: the end of a long list is cut.
         let latest = engaged.latest.iter().filter(|name| engaged.told.contains(*name));
         let others = engaged.told.iter().chain(&engaged.joined);
         let others = others.filter(|name| !engaged.latest.contains(*name));
+        let is_older =
+            |name: &&ServiceName| all.contains(*name) && !self.is_of_brake(engaged, name);
+        let (older, others): (Vec<_>, Vec<_>) = others.partition(is_older);
         let members: Vec<String> = latest
-            .map(|latest| name(latest, true))
-            .chain(others.map(|other| name(other, false)))
+            .map(|latest| line(latest, " (new)"))
+            .chain(others.iter().map(|other| line(other, "")))
+            .chain(older.iter().map(|older| line(older, " (since before the others)")))
             .collect();
-        let content = wording::host::brake(
-            engaged,
-            members,
-            failing.all().len(),
-            failing.watched.len(),
-            self.may_be_tried(),
-        );
+        let fail = all.iter().filter(|name| self.is_of_brake(engaged, name)).count();
+        let of = failing.watched.iter().chain(all).collect::<BTreeSet<_>>().len();
+        let content = wording::host::brake(engaged, members, fail, of, self.may_be_tried());
         let due = engaged.told_at() <= self.now.awake;
         let picture = Picture {
             grown: engaged.grown,

@@ -14,6 +14,7 @@ use crate::domain::{
     name::{AttemptId, Instance, ReplicaName},
     observation::Inspection,
     record::Decision,
+    telling::wording,
     watching::{lifecycle::Lifecycle, replica::Replica},
 };
 use std::time::Duration;
@@ -273,7 +274,14 @@ impl Domain {
             Ending::Gone => {}
         }
         self.trial_ended(&replica.kept.name, &ending);
-        replica.done_line(&attempt, &ending);
+        let line = wording::ended_line(replica, &attempt, &ending);
+        if let Some(trouble) = &mut replica.kept.trouble {
+            // Of an attempt that was given up, what was found may be of another life.
+            if !matches!(ending, Ending::Abandoned(_)) && !attempt.findings.is_empty() {
+                trouble.findings.clone_from(&attempt.findings);
+            }
+            line.into_iter().for_each(|line| trouble.note(line));
+        }
         self.decide(
             Some(&replica.policy.name),
             Some(&replica.kept.name),

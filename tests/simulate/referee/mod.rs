@@ -22,6 +22,7 @@ mod permission;
 mod proof;
 mod sinks;
 mod spending;
+mod steps;
 mod story;
 mod told;
 mod touching;
@@ -50,7 +51,7 @@ impl fmt::Display for Violation {
 /// Every rule that did not hold in this run, in the order of time.
 pub fn judge(account: &Account) -> Vec<Violation> {
     let story = Story::of(account);
-    let rules: [fn(&Story<'_>) -> Vec<Violation>; 17] = [
+    let rules: [fn(&Story<'_>) -> Vec<Violation>; 18] = [
         touching::judge,
         spending::judge,
         proof::judge,
@@ -67,6 +68,7 @@ pub fn judge(account: &Account) -> Vec<Violation> {
         pace::judge,
         cure::judge,
         giving_up::judge,
+        steps::judge,
         story::judge,
     ];
     let mut found: Vec<Violation> = rules.iter().flat_map(|rule| rule(&story)).collect();

@@ -2,7 +2,7 @@
 
 use crate::domain::{
     Domain,
-    acting::gates::evidence_case,
+    acting::gates::{evidence_case, first_order, is_stateful},
     judging::{absence, health::Reading},
     message::{IncidentKind, Severity},
     moment::{AwakeMs, Moment},
@@ -130,7 +130,12 @@ impl Domain {
             return Some(Picture::failing(known.since, None, known.content.clone()));
         }
         let level = is_due.then_some(Severity::Ticket);
-        Some(Picture::failing(since, level, wording::ambiguous(&unclear)))
+        let may_be_restarted = |replica: &Replica| {
+            let may_ever = replica.listed || !is_stateful(replica);
+            may_ever && first_order(&self.scene(replica)).is_none()
+        };
+        let content = wording::ambiguous(&unclear, may_be_restarted);
+        Some(Picture::failing(since, level, content))
     }
 
     /// The incident of this kind that is open for a service.

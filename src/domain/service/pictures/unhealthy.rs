@@ -6,7 +6,7 @@ use crate::domain::{
     acting::{
         attempt::Attempt,
         brake::Brake,
-        gates::first_order,
+        gates::{first_order, is_stateful, restarts_allowed, restarts_made},
         hold::{Hold, Settle},
     },
     judging::verdict::Verdict,
@@ -57,21 +57,13 @@ impl Domain {
             .filter_map(|replica| self.level_of(replica, policy, deadlines))
             .max()
             .filter(|_| !braked);
-        let well = |replica: &&&Replica| {
-            replica.verdict == Verdict::Healthy && replica.kept.attempt.is_none()
+        let recovered = members.iter().all(|replica| wording::is_well_again(replica));
+        let outlook = wording::Outlook {
+            is_to_come: &|replica| self.is_to_come(replica),
+            order: &|replica| first_order(&self.scene(replica)).map(|shut| shut.hold),
+            needed: &|needed| wording::needed::Needed::of(&self.members(&ServiceName::new(needed))),
         };
-        let recovered = members.iter().filter(well).count() == members.len();
-        let is_to_come = |replica: &Replica| {
-            replica.verdict == Verdict::Unhealthy
-                && self.first_shut(replica).is_some_and(|shut| {
-                    matches!(shut.hold, Hold::Recovered | Hold::Settling(Settle::Verdict))
-                })
-        };
-        let needed = |name: &str| {
-            let of = |replica: &&Replica| replica.policy.name.as_str() == name;
-            wording::needed::Needed::of(self.replicas.values().filter(of))
-        };
-        let content = wording::unhealthy(policy, &members, is_to_come, needed, recovered, self.now);
+        let content = wording::unhealthy(policy, &members, &outlook, recovered, self.now);
         let fails = |replica: &&Replica| {
             replica.verdict == Verdict::Unhealthy
                 || replica.kept.attempt.is_some()
@@ -86,6 +78,16 @@ impl Domain {
             .max()
             .unwrap_or(0);
         Some(Picture { since, level, recovered, given_up, grown: 0, failing, content })
+    }
+
+    /// Whether only more failures, or a little time, are missing for a restart: one that is left to it.
+    fn is_to_come(&self, replica: &Replica) -> bool {
+        let is_left = restarts_made(replica) < restarts_allowed(replica)
+            && (replica.listed || !is_stateful(replica));
+        let waits = |hold: &Hold| matches!(hold, Hold::Recovered | Hold::Settling(Settle::Verdict));
+        replica.verdict == Verdict::Unhealthy
+            && is_left
+            && self.first_shut(replica).is_some_and(|shut| waits(&shut.hold))
     }
 
     /// How much one replica's trouble disturbs. Causes first: where what it needs is told of as loudly, that incident stands
@@ -122,7 +124,7 @@ impl Domain {
             // Whoever stopped it knows of it.
             return None;
         }
-        if replica.verdict == Verdict::Healthy && replica.kept.attempt.is_none() {
+        if wording::is_well_again(replica) {
             // What it went through was told of: another replica that fails is told of for itself.
             return None;
         }

@@ -9,11 +9,12 @@ use crate::domain::{
     },
 };
 
+/// `fail`: how many of what made it on, or joined, fail still. `of`: how many services are watched, or fail.
 pub(crate) fn brake(
     engaged: &Engaged,
     members: Vec<String>,
     fail: usize,
-    watched: usize,
+    of: usize,
     may_be_tried: bool,
 ) -> Content {
     let trial = match (&engaged.trial, engaged.trials) {
@@ -28,10 +29,12 @@ pub(crate) fn brake(
         }
     };
     let most = usize::try_from(engaged.most).unwrap_or(usize::MAX);
-    let headline = if fail < most {
-        format!("{most} of {watched} services failed at once, {fail} still fail")
-    } else {
-        format!("{fail} of {watched} services fail at once: the cause is elsewhere")
+    let headline = match fail {
+        _ if fail >= most => {
+            format!("{fail} of {of} services fail at once: the cause is elsewhere")
+        }
+        1 => format!("{most} of {of} services failed at once, 1 still fails"),
+        _ => format!("{most} of {of} services failed at once, {fail} still fail"),
     };
     Content {
         headline,

@@ -1,9 +1,14 @@
 //! What is said of what does not run.
 
-use super::{MOST_MEMBERS, steps::pasteable};
+use super::{
+    MOST_MEMBERS,
+    steps::{container_of, logs_of, start_of},
+};
 use crate::domain::{
-    judging::absence::Absence, policy::ServicePolicy, telling::incident::Content,
-    watching::replica::Replica,
+    judging::absence::Absence,
+    policy::ServicePolicy,
+    telling::incident::Content,
+    watching::{lifecycle::Lifecycle, replica::Replica},
 };
 
 pub(crate) fn down(
@@ -26,16 +31,18 @@ pub(crate) fn down(
         lines_of.push(format!("{} never seen on this host", count.never_seen));
     }
     let missing = || members.iter().filter(|replica| count.missing.contains(&replica.kept.name));
-    let next_steps = missing()
-        .find_map(|replica| replica.inspection.as_ref())
-        .map(|inspection| pasteable(&inspection.name))
-        .map(|container| {
-            vec![
-                format!("$ docker logs --tail 50 {container}"),
-                format!("$ docker start {container}"),
-            ]
-        })
-        .unwrap_or_default();
+    let is_here = missing().find_map(|replica| Some((replica, container_of(replica)?)));
+    let next_steps = match is_here {
+        Some((replica, container)) => {
+            [logs_of(&container)].into_iter().chain(start_of(replica, &container)).collect()
+        }
+        // Nothing that could be pasted names what is not there.
+        None if missing().any(|replica| replica.lifecycle == Lifecycle::Gone) => vec![
+            "make its container anew, by whatever made it before: it was removed, and its log with it"
+                .to_owned(),
+        ],
+        None => Vec::new(),
+    };
     let ours = missing().any(|replica| replica.stands_by_own_stop());
     // Where something of ours is on record, a stop of ours may have ended it, and the proof of that be lost (S1).
     let maybe_ours = || {

@@ -19,8 +19,9 @@ mod unhealthy;
 pub(crate) use by_hand::by_hand;
 pub(crate) use chronic::chronic;
 pub(crate) use missing::down;
+pub(crate) use restart::ended_line;
 pub(crate) use unclear::{ambiguous, cannot_evaluate, never_passed};
-pub(crate) use unhealthy::unhealthy;
+pub(crate) use unhealthy::{Outlook, is_well_again, unhealthy};
 
 use crate::domain::watching::replica::Replica;
 
@@ -49,4 +50,12 @@ fn of_all(of_members: Vec<Vec<String>>, one: fn(&[String]) -> Option<&String>) -
         return of_members.into_iter().flatten().collect();
     }
     bounded(of_members.iter().filter_map(|lines| one(lines)).cloned().collect())
+}
+
+/// `1 failure`, `2 failures`.
+fn counted(count: impl Into<u64>, one: &str) -> String {
+    match count.into() {
+        1 => format!("1 {one}"),
+        count => format!("{count} {one}s"),
+    }
 }

@@ -27,41 +27,27 @@ pub(super) fn restart_number(replica: &Replica, attempt: &Attempt) -> String {
     format!("restart {spent} of {}", restarts_allowed(replica))
 }
 
-impl Replica {
-    /// Notes in its trouble what an attempt came to.
-    pub(crate) fn done_line(&mut self, attempt: &Attempt, ending: &Ending) {
-        let allowed = restarts_allowed(self);
-        let spent = self.kept.spending.spent;
-        let Some(trouble) = &mut self.kept.trouble else {
-            return;
-        };
-        if matches!(ending, Ending::Abandoned(_)) {
-            // Nothing was done, and what was found may be of another life.
-            return;
+/// What a restart came to, of a replica whose trouble is to say it; `None`: nothing was done that people would ask for.
+pub(crate) fn ended_line(replica: &Replica, attempt: &Attempt, ending: &Ending) -> Option<String> {
+    let spent = replica.kept.spending.spent;
+    let number = format!("restart {spent} of {}", restarts_allowed(replica));
+    let steps = steps_of(attempt);
+    Some(match ending {
+        Ending::Verified { after_ms } => {
+            let after = Spoken::rounded(Duration::from_millis(*after_ms));
+            format!("{number}: healthy again {after} after it was begun{steps}")
         }
-        if !attempt.findings.is_empty() {
-            trouble.findings.clone_from(&attempt.findings);
+        Ending::NotCured(why) => format!("{number}: did not help: {why}{steps}"),
+        Ending::TakenOver(who) => format!("{number}: {who} before it was seen to be well"),
+        Ending::NotOurs(why) => format!("{number}: {why}; left alone"),
+        Ending::Refused(why) => format!("not restarted: the engine refuses: {why}"),
+        Ending::Gone if attempt.paid.is_none() => return None,
+        Ending::Gone => format!("{number}: it was removed meanwhile"),
+        Ending::Interrupted => {
+            format!("{number}: it did not reach the engine, as far as can be seen")
         }
-        let number = format!("restart {spent} of {allowed}");
-        let steps = steps_of(attempt);
-        let line = match ending {
-            Ending::Verified { after_ms } => {
-                let after = Spoken::rounded(Duration::from_millis(*after_ms));
-                format!("{number}: healthy again {after} after it was begun{steps}")
-            }
-            Ending::NotCured(why) => format!("{number}: did not help: {why}{steps}"),
-            Ending::TakenOver(who) => format!("{number}: {who} before it was seen to be well"),
-            Ending::NotOurs(why) => format!("{number}: {why}; left alone"),
-            Ending::Refused(why) => format!("not restarted: the engine refuses: {why}"),
-            Ending::Gone if attempt.paid.is_none() => return,
-            Ending::Gone => format!("{number}: it was removed meanwhile"),
-            Ending::Interrupted => {
-                format!("{number}: it did not reach the engine, as far as can be seen")
-            }
-            Ending::Abandoned(_) => return,
-        };
-        trouble.note(line);
-    }
+        Ending::Abandoned(_) => return None,
+    })
 }
 
 /// How it went, where it took more than the restart: nobody may learn of a kill only from the log.

@@ -27,50 +27,77 @@ pub(crate) fn never_passed(policy: &ServicePolicy, lines: Vec<String>) -> Conten
     }
 }
 
-pub(crate) fn ambiguous(members: &[&Replica]) -> Content {
-    let contested = |replica: &&Replica| !replica.rivals.is_empty();
+/// `may_be_restarted`: whether nothing that people ordered speaks against a restart of it.
+pub(crate) fn ambiguous(
+    members: &[&Replica],
+    may_be_restarted: impl Fn(&Replica) -> bool,
+) -> Content {
+    let contested = |replica: &&&Replica| !replica.rivals.is_empty();
     let rivals = |replica: &Replica| {
         let rivals = replica.rivals.iter().map(|rival| format!("`{rival}`"));
         let own = format!("`{}`", replica.policy.name);
         [own].into_iter().chain(rivals).collect::<Vec<_>>().join(" and ")
     };
-    let container = |replica: &Replica| {
-        replica.inspection.as_ref().map_or(String::new(), |known| known.name.clone())
+    let doubles = |replica: &Replica| {
+        let names = replica.doubles.values().map(|double| format!("`{}`", double.name));
+        names.collect::<Vec<_>>().join(" and ")
     };
-    let lines = members.iter().flat_map(|replica| {
-        let by_config = contested(replica)
-            .then(|| format!("{}: matched by {}", replica.kept.name, rivals(replica)));
-        let doubles = replica.doubles.values().map(|double| {
-            format!(
-                "{}: by its labels this is `{}`, which is watched, and `{}`, which is not",
-                replica.kept.name,
-                container(replica),
-                double.name
-            )
-        });
-        by_config.into_iter().chain(doubles).collect::<Vec<_>>()
-    });
-    let members_of = bounded(lines.collect());
-    let (headline, done, next) = match members.iter().find(|replica| contested(replica)) {
-        Some(replica) => (
-            format!("{} is matched by {}", replica.kept.name, rivals(replica)),
-            "watched as the first of them, and not restarted: which one speaks for it can't be told",
-            "narrow the `containers` of one of these services, so that each container has one",
-        ),
-        None => (
+    // The younger one is watched, or the one that the config names.
+    let watched = |replica: &Replica| {
+        let name = replica.inspection.as_ref().map(|known| &known.name);
+        name.or(replica.matched_as.as_ref()).cloned().unwrap_or_default()
+    };
+    let mut lines = Vec::new();
+    let mut done = Vec::new();
+    let mut next_steps = Vec::new();
+    for replica in members {
+        let name = &replica.kept.name;
+        if !replica.rivals.is_empty() {
+            lines.push(format!("{name}: matched by {}", rivals(replica)));
+        }
+        if !replica.doubles.is_empty() {
+            let (watched, doubles) = (watched(replica), doubles(replica));
+            lines.push(format!(
+                "{name}: by its labels this is `{watched}`, which is watched, and {doubles}, which is not"
+            ));
+            let what = if may_be_restarted(replica) {
+                "watched and may be restarted"
+            } else {
+                "watched and not restarted"
+            };
+            done.push(format!("`{watched}` is {what}; {doubles} is left alone"));
+        }
+    }
+    let of_two = members.iter().find(contested);
+    if of_two.is_some() {
+        done.insert(0, "watched as the first of them, and not restarted: which one speaks for it can't be told".to_owned());
+        next_steps.push(
+            "narrow the `containers` of one of these services, so that each container has one"
+                .to_owned(),
+        );
+    }
+    let twice = members.iter().find(|replica| !replica.doubles.is_empty());
+    if twice.is_some() {
+        next_steps.push(
+            "remove the container that should not be there, or its labels `com.docker.compose.…`"
+                .to_owned(),
+        );
+    }
+    let headline = match (of_two, twice.or(members.first())) {
+        (Some(replica), _) => format!("{} is matched by {}", replica.kept.name, rivals(replica)),
+        (None, Some(replica)) => {
             format!(
                 "{} runs twice by its labels, and only one of them is watched",
-                members.first().map(|replica| replica.kept.name.to_string()).unwrap_or_default()
-            ),
-            "the younger one is watched and may be restarted; the other is left alone",
-            "remove the container that should not be there, or its labels `com.docker.compose.…`",
-        ),
+                replica.kept.name
+            )
+        }
+        (None, None) => String::new(),
     };
     Content {
         headline,
-        members: members_of,
-        done: vec![done.to_owned()],
-        next_steps: vec![next.to_owned()],
+        members: bounded(lines),
+        done: bounded(done),
+        next_steps,
         ..Content::default()
     }
 }

@@ -1,6 +1,6 @@
 //! What is said of a service that fails: what each of its replicas shows, what was done, and how it ended.
 
-use super::{lines, needed::Needed, of_all, restart::attempt_line, steps::next_steps};
+use super::{counted, lines, needed::Needed, of_all, restart::attempt_line, steps::next_steps};
 use crate::domain::{
     acting::{
         gates::{restarts_allowed, restarts_made},
@@ -14,34 +14,48 @@ use crate::domain::{
     watching::replica::Replica,
 };
 
-/// `is_to_come`: whether a replica is restarted once it has failed for long enough. `needed`: how a service stands that it needs.
+/// What the rest of the host, and what people ordered, mean for a replica.
+pub(crate) struct Outlook<'a> {
+    /// Whether only more failures, or a little time, are missing for a restart.
+    pub(crate) is_to_come: &'a dyn Fn(&Replica) -> bool,
+    /// The order by which it is not restarted, whatever else (S7): without one it may be promised.
+    pub(crate) order: &'a dyn Fn(&Replica) -> Option<Hold>,
+    /// How a service stands that it needs.
+    pub(crate) needed: &'a dyn Fn(&str) -> Option<Needed>,
+}
+
 pub(crate) fn unhealthy(
     policy: &ServicePolicy,
     members: &[&Replica],
-    is_to_come: impl Fn(&Replica) -> bool,
-    needed: impl Fn(&str) -> Option<Needed>,
+    outlook: &Outlook<'_>,
     recovered: bool,
     now: Moment,
 ) -> Content {
     let name = &policy.name;
-    let worst = members.iter().max_by_key(|replica| urgency(replica));
-    let troubles = members.iter().filter_map(|replica| replica.kept.trouble.as_ref());
-    let failures = troubles.map(Trouble::failures).max().unwrap_or(0);
+    // What is well again is neither what the headline is about nor what anything is to be done to.
+    let ill: Vec<&Replica> =
+        members.iter().filter(|replica| !is_well_again(replica)).copied().collect();
+    // The first by name of those that matter most.
+    let worst = ill.iter().rev().max_by_key(|replica| urgency(replica));
+    let troubles = ill.iter().filter_map(|replica| replica.kept.trouble.as_ref());
+    let failures = counted(troubles.map(Trouble::failures).max().unwrap_or(0), "failure");
     let what = if recovered {
         recovery(name, members)
     } else {
         match worst.map(|replica| state_of(replica)) {
             Some(State::Awaited) => format!("{name} was restarted, its recovery is awaited"),
             Some(State::InHand) => format!("{name} is unhealthy and is being restarted"),
-            Some(State::GivenUp) if not_cured(members) == 0 => {
+            Some(State::GivenUp) if not_cured(&ill) == 0 => {
                 format!("{name} is unhealthy and has no restart left")
             }
-            Some(State::GivenUp) if carried_out(members) == 0 => {
+            Some(State::GivenUp) if carried_out(&ill) == 0 => {
                 format!("{name} is unhealthy and could not be restarted")
             }
             Some(State::GivenUp) => format!("{name} is unhealthy and restarts do not help"),
             Some(State::StandsStill) => format!("{name} stands still after a restart that failed"),
-            Some(State::Failing) | None => format!("{name} is unhealthy ({failures} failures)"),
+            Some(State::Failing | State::Unclear) | None => {
+                format!("{name} is unhealthy ({failures})")
+            }
         }
     };
     let mut done: Vec<Vec<String>> = Vec::new();
@@ -59,12 +73,16 @@ pub(crate) fn unhealthy(
         } else if let Some(hold) =
             replica.hold.as_ref().filter(|_| replica.verdict == Verdict::Unhealthy)
         {
-            lines.push(format!("{prefix}{}", held(replica, hold, &needed)));
-        } else if is_to_come(replica) {
-            lines.push(format!(
-                "{prefix}not restarted yet: that is due after {}",
-                policy.restart_after
-            ));
+            lines.push(format!("{prefix}{}", held(replica, hold, outlook)));
+        } else if (outlook.is_to_come)(replica) {
+            let after = policy.restart_after;
+            lines.push(match (outlook.order)(replica) {
+                None => format!("{prefix}not restarted yet: that is due after {after}"),
+                Some(Hold::Dry) => {
+                    format!("{prefix}not restarted: it would be after {after} (dry run)")
+                }
+                Some(order) => format!("{prefix}not restarted now: {order}"),
+            });
         }
         done.push(lines);
         findings.push(trouble.findings.iter().map(|line| format!("{prefix}{line}")).collect());
@@ -74,10 +92,15 @@ pub(crate) fn unhealthy(
         members: lines(members, |replica| member_line(replica, now)),
         done: of_all(done, <[String]>::last),
         findings: of_all(findings, <[String]>::first),
-        next_steps: if recovered { Vec::new() } else { next_steps(members, &needed) },
+        next_steps: worst.map(|replica| next_steps(replica, outlook)).unwrap_or_default(),
         runbook: policy.runbook.clone(),
         note: policy.note.clone(),
     }
+}
+
+/// It is healthy, though its trouble is not over yet, and nothing is being done to it.
+pub(crate) fn is_well_again(replica: &Replica) -> bool {
+    replica.verdict == Verdict::Healthy && replica.kept.attempt.is_none()
 }
 
 /// That all of them are well again, and whether a restart was seen to help.
@@ -134,6 +157,8 @@ enum State {
     GivenUp,
     StandsStill,
     Failing,
+    /// It is not seen to fail just now: it begins anew, stands still by no act of ours, or can't be seen.
+    Unclear,
 }
 
 fn state_of(replica: &Replica) -> State {
@@ -143,18 +168,21 @@ fn state_of(replica: &Replica) -> State {
         State::StandsStill
     } else if replica.is_given_up() {
         State::GivenUp
-    } else {
+    } else if replica.verdict == Verdict::Unhealthy {
         State::Failing
+    } else {
+        State::Unclear
     }
 }
 
 fn urgency(replica: &Replica) -> u8 {
     match state_of(replica) {
-        State::Awaited => 0,
-        State::InHand => 1,
-        State::Failing => 2,
-        State::GivenUp => 3,
-        State::StandsStill => 4,
+        State::Unclear => 0,
+        State::Awaited => 1,
+        State::InHand => 2,
+        State::Failing => 3,
+        State::GivenUp => 4,
+        State::StandsStill => 5,
     }
 }
 
@@ -163,7 +191,7 @@ fn member_line(replica: &Replica, now: Moment) -> String {
     let Some(trouble) = &replica.kept.trouble else {
         return format!("{name}: {}", replica.verdict);
     };
-    let failures = trouble.failures();
+    let failures = counted(trouble.failures(), "failure");
     // What was met so has failed for longer than that, nobody knows for how long.
     let span = |word: &str, since: Moment| {
         let span = now.awake.since(since.awake);
@@ -176,17 +204,18 @@ fn member_line(replica: &Replica, now: Moment) -> String {
     let has_relapsed = trouble.onset.awake > trouble.since.awake;
     match replica.verdict {
         Verdict::Healthy => format!(
-            "{name}: healthy again; had failed {} times, most recently: {}",
-            failures, trouble.shows
+            "{name}: healthy again; had failed {}, most recently: {}",
+            counted(trouble.failures(), "time"),
+            trouble.shows
         ),
         Verdict::Unhealthy if has_relapsed => format!(
-            "{name} (unhealthy again{}; {failures} failures in all{}): {}",
+            "{name} (unhealthy again{}; {failures} in all{}): {}",
             span("for", trouble.onset),
             span("since it first failed,", trouble.since),
             trouble.shows
         ),
         Verdict::Unhealthy => format!(
-            "{name} (unhealthy{}, {failures} failures): {}",
+            "{name} (unhealthy{}, {failures}): {}",
             span("for", trouble.since),
             trouble.shows
         ),
@@ -198,7 +227,7 @@ fn member_line(replica: &Replica, now: Moment) -> String {
         | Verdict::Restarting
         | Verdict::Gone => {
             format!(
-                "{name} ({}{}, {failures} failures): {}",
+                "{name} ({}{}, {failures}): {}",
                 replica.verdict,
                 span("in trouble for", trouble.since),
                 trouble.shows
@@ -208,22 +237,48 @@ fn member_line(replica: &Replica, now: Moment) -> String {
 }
 
 /// Why it is not restarted, or that it would be.
-fn held(replica: &Replica, hold: &Hold, needed: impl Fn(&str) -> Option<Needed>) -> String {
+fn held(replica: &Replica, hold: &Hold, outlook: &Outlook<'_>) -> String {
     let when = if passes(hold) { "yet" } else { "now" };
-    match hold {
-        Hold::Dry => hold.to_string(),
-        Hold::DependencyNotHealthy(name) => match needed(name) {
-            Some(needed) => format!("not restarted {when}: {hold}: it is {}", needed.stands),
-            None => format!("not restarted {when}: {hold}"),
+    let why = match hold {
+        Hold::Dry => return hold.to_string(),
+        Hold::DependencyNotHealthy(name) => match (outlook.needed)(name) {
+            Some(needed) => format!("{hold}: {}", needed.stands),
+            None => hold.to_string(),
         },
         Hold::Stateful if !replica.listed => {
-            format!("not restarted {when}: it holds data, and the config does not list it")
+            "it holds data, and the config does not list it".to_owned()
         }
-        Hold::Stateful => format!("not restarted {when}: it holds data, and had its one restart"),
+        Hold::Stateful => "it holds data, and had its one restart".to_owned(),
         Hold::BackingOff { .. } => {
             let (next, of) = (restarts_made(replica).saturating_add(1), restarts_allowed(replica));
-            format!("not restarted {when}: {hold}; the next is restart {next} of {of}")
+            format!("{hold}; the next is restart {next} of {of}")
         }
-        _ => format!("not restarted {when}: {hold}"),
-    }
+        Hold::NotRunning(_)
+        | Hold::Paused
+        | Hold::DockerRestartsIt
+        | Hold::Settling(_)
+        | Hold::InGrace
+        | Hold::Never(_)
+        | Hold::Cordoned(_)
+        | Hold::Maintenance
+        | Hold::AnotherController(_)
+        | Hold::Touched(_)
+        | Hold::TouchesUnseen
+        | Hold::Deploying
+        | Hold::CallOpen
+        | Hold::InFlight(_)
+        | Hold::BudgetSpent { .. }
+        | Hold::HostBudgetSpent { .. }
+        | Hold::DependencyUnjudged(_)
+        | Hold::TooFewSiblings
+        | Hold::Brake
+        | Hold::EvidenceStale
+        | Hold::Recovered
+        | Hold::CouldNotLook
+        | Hold::NotCurable
+        | Hold::NeverPassed
+        | Hold::ActionsRefused
+        | Hold::CannotRecord => hold.to_string(),
+    };
+    format!("not restarted {when}: {why}")
 }
