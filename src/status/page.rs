@@ -146,7 +146,8 @@ fn replica_line(replica: &ReplicaStatus) -> String {
     if let Some(shows) = &replica.trouble {
         // A trouble is over only when it has stayed well: until then what it showed is past, and not how it stands.
         let had = if replica.verdict == "healthy" { "had " } else { "" };
-        text += &format!("; {had}{} failures: {}", replica.failures, clean(shows));
+        let failures = if replica.failures == 1 { "failure" } else { "failures" };
+        text += &format!("; {had}{} {failures}: {}", replica.failures, clean(shows));
     }
     for shows in &replica.failing {
         text += &format!("; {}", clean(shows));

@@ -95,6 +95,18 @@ fn no_restart_by_hand_is_offered_where_it_could_do_harm() {
     let page = told(&rig, "another_controller");
     assert!(page.next_steps[0].contains("what looks after it"), "{page:?}");
 
+    // So is what defib would not touch anyway.
+    let never = ServicePolicy { restart: RestartMode::Never, ..probed("web") };
+    let mut rig = with(vec![never], &[]);
+    rig.add_with("web", |container| {
+        container.labels.insert("com.docker.swarm.task.id".to_owned(), "task".to_owned());
+    });
+    rig.run(seconds(SETTLED));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(120));
+    let page = told(&rig, "never");
+    assert!(page.next_steps[0].contains("what looks after it"), "{page:?}");
+
     // Somebody has told it to stop, and it takes its time.
     let mut rig = with(vec![probed("web")], &["web"]);
     let id = rig.containers["web"].id.clone();

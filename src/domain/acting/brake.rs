@@ -146,7 +146,6 @@ impl Engaged {
         now: Moment,
     ) {
         let fails = failing.all();
-        self.most = self.most.max(u32::try_from(fails.len()).unwrap_or(u32::MAX));
         if now.awake < self.told_at() {
             self.told.extend(fails.into_iter().cloned());
             return;

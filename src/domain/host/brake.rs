@@ -102,11 +102,10 @@ impl Domain {
 
     /// Counts who fails now; the most is of what fails at once, and not of what has failed for days.
     fn count_into(&self, engaged: &mut Engaged) {
-        let most = engaged.most;
         engaged.count(&self.host.failing, |name| self.is_untroubled(name), self.now);
         let at_once = self.host.failing.all().into_iter();
         let at_once = at_once.filter(|name| self.is_of_brake(engaged, name)).count();
-        engaged.most = most.max(u32::try_from(at_once).unwrap_or(u32::MAX));
+        engaged.most = engaged.most.max(u32::try_from(at_once).unwrap_or(u32::MAX));
     }
 
     /// Whether what a service shows belongs to what fails at once: it began not long before the brake went on, or later.

@@ -3,7 +3,7 @@
 //! The gates are asked when a replica is due for a restart, again after evidence and inspection, and once more when the
 //! record of the intent is on disk: whatever changed meanwhile counts. A gate looks at the scene and changes nothing.
 
-mod another_controller;
+pub(crate) mod another_controller;
 mod backing_off;
 mod brake;
 mod budget;

@@ -3,7 +3,7 @@
 
 use super::{needed::Needed, unhealthy::Outlook};
 use crate::domain::{
-    acting::hold::Hold,
+    acting::{gates::another_controller::controller_of, hold::Hold},
     judging::{absence, verdict::Verdict},
     watching::{lifecycle::Lifecycle, replica::Replica},
 };
@@ -52,8 +52,10 @@ fn by_hand(replica: &Replica, container: &str, outlook: &Outlook<'_>) -> ByHand 
     }
     match &replica.lifecycle {
         Lifecycle::Running { .. } => match (replica.verdict, &replica.hold) {
-            (Verdict::Unhealthy, Some(hold)) => beside(hold, replica, outlook),
-            (Verdict::Unhealthy, None) => ByHand::RESTART,
+            (Verdict::Unhealthy, hold) => match controller_of(replica).as_ref().or(hold.as_ref()) {
+                Some(hold) => beside(hold, replica, outlook),
+                None => ByHand::RESTART,
+            },
             // It has just begun anew, or nobody knows how it is.
             (
                 Verdict::Unknown
@@ -164,10 +166,12 @@ fn beside(hold: &Hold, replica: &Replica, outlook: &Outlook<'_>) -> ByHand {
     }
 }
 
-/// What starts it, where that is for whoever reads this: what somebody stopped is theirs to start, and what has finished is
-/// done.
+/// What starts it, where that is for whoever reads this: what somebody stopped is theirs to start, what another controller made
+/// that one's, and what has finished is done.
 pub(super) fn start_of(replica: &Replica, container: &str) -> Option<String> {
-    let is_left = absence::is_by_hand(replica) || absence::is_finished(replica);
+    let is_left = absence::is_by_hand(replica)
+        || absence::is_finished(replica)
+        || controller_of(replica).is_some();
     (replica.lifecycle.stands_still() && !is_left).then(|| format!("$ docker start {container}"))
 }
 
