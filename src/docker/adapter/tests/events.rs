@@ -1,9 +1,6 @@
 //! The event stream: lines cut anywhere, lines that are none, and how it ends.
 
-use super::{
-    scripted::{Reply, Scripted},
-    *,
-};
+use super::*;
 
 fn event(action: &str) -> String {
     format!(
