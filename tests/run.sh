@@ -177,7 +177,8 @@ start_private_engine() {
     # What a machine allows is found by trying: overlay2 on a plain host, fuse-overlayfs or vfs inside a container; no
     # bridge where none may be made, and then the scenarios that probe a container's address say so and are left out.
     for network in own none; do
-        [[ $network == none ]] || make_bridge || continue
+        # A half-made one goes: the pass for `none` would start the engine on a bridge without an address.
+        [[ $network == none ]] || make_bridge || { remove_bridge; continue; }
         for driver in overlay2 fuse-overlayfs vfs; do
             [[ $driver != fuse-overlayfs ]] || has fuse-overlayfs || continue
             if try_engine "$driver" "${BRIDGE:-none}"; then return; fi
