@@ -1,4 +1,8 @@
-//! The only place that reads a clock.
+//! The only place that reads a clock for what is decided, told or recorded.
+//!
+//! Three others read one, none of them for that: a probe measures its own course on the runtime's clock, on which its deadline
+//! runs (`instant()` of `probe/http.rs`); each line of the log carries its own time (`cli/log`); and whatever waits with a
+//! deadline has the runtime's timer. `clippy.toml` bans the rest.
 
 use crate::{
     domain::moment::{AwakeMs, BootId, BootMs, Moment, WallMs},

@@ -29,6 +29,7 @@ impl Tasks {
     }
 
     /// Starts a task. It ends with its runtime, or when the handle is aborted; dropping the handle detaches it.
+    #[expect(clippy::disallowed_methods, reason = "this is the only spawner")]
     pub fn spawn<F>(&self, name: &'static str, work: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
@@ -40,6 +41,7 @@ impl Tasks {
 }
 
 /// Does what may block on a thread of the runtime's own pool for that. `None` where it panicked or the runtime ends.
+#[expect(clippy::disallowed_methods, reason = "this is the only spawner")]
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => Some(done),
@@ -54,6 +56,7 @@ pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stat
 ///
 /// # Errors
 /// Where the system cannot start another thread.
+#[expect(clippy::disallowed_methods, reason = "this is the only spawner")]
 pub fn thread(
     name: &str,
     work: impl FnOnce() + Send + 'static,

@@ -196,7 +196,6 @@ mod tests {
             atomic::AtomicUsize,
             mpsc::{Receiver, Sender, channel},
         },
-        thread,
         time::Duration,
     };
     use tokio::time::timeout;
@@ -232,21 +231,20 @@ mod tests {
     fn a_thread_that_is_refused_is_told_and_keeps_neither_its_key_nor_its_place() {
         // Beside, so that a deadlock fails the test and does not hang it.
         let (came, coming) = channel();
-        thread::Builder::new()
-            .spawn(move || {
-                let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-                runtime.block_on(async {
-                    let threads = Threads::<_, u32>::started_by(refused, "work", PLACES);
-                    for _ in 0..3 {
-                        let answer = threads.join(&"a", || 1).await.answer().await;
-                        assert!(matches!(answer, Err(Unanswered::NoThread(_))), "{answer:?}");
-                        assert_eq!(threads.free(), PLACES);
-                        assert!(threads.under_way.keys().is_empty());
-                    }
-                    came.send(()).unwrap();
-                });
-            })
-            .unwrap();
+        crate::tasks::thread("beside", move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            runtime.block_on(async {
+                let threads = Threads::<_, u32>::started_by(refused, "work", PLACES);
+                for _ in 0..3 {
+                    let answer = threads.join(&"a", || 1).await.answer().await;
+                    assert!(matches!(answer, Err(Unanswered::NoThread(_))), "{answer:?}");
+                    assert_eq!(threads.free(), PLACES);
+                    assert!(threads.under_way.keys().is_empty());
+                }
+                came.send(()).unwrap();
+            });
+        })
+        .unwrap();
         coming.recv_timeout(SOON).expect("it comes to an end");
     }
 

@@ -8,14 +8,11 @@ use crate::{
     docker::port::Engine,
     domain::{effect::ActOrder, moment::Spoken, observation::ActOutcome},
 };
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 use tokio::sync::oneshot;
 
-/// A call that has not come back by then is given up for good: its connection is closed. Far beyond any stop timeout in use.
-const LONGEST_CALL: Duration = Duration::from_secs(3600);
-
 /// Carries one order out and reports how it ended, through `report`, at the order's deadline at the latest. The future goes
-/// on after that, until the engine has answered.
+/// on after that, until the call has ended (`Engine::act`).
 pub async fn act(engine: Arc<dyn Engine>, order: ActOrder, report: oneshot::Sender<ActOutcome>) {
     let mut call = engine.act(order.container.clone(), order.primitive);
     match tokio::time::timeout(order.deadline, &mut call).await {
@@ -23,29 +20,27 @@ pub async fn act(engine: Arc<dyn Engine>, order: ActOrder, report: oneshot::Send
         Ok(outcome) => drop(report.send(outcome)),
         Err(_) => {
             drop(report.send(ActOutcome::TimedOut(order.deadline)));
-            let late = tokio::time::timeout(LONGEST_CALL, call).await;
-            tracing::warn!(replica = %order.replica, primitive = %order.primitive, "{}", late_answer(late.ok()));
+            // It ends by itself: the port says when.
+            let late = call.await;
+            tracing::warn!(replica = %order.replica, primitive = %order.primitive, "{}", late_answer(late));
         }
     }
 }
 
 /// What came of a call that nobody waited for any more.
-fn late_answer(answer: Option<ActOutcome>) -> String {
+fn late_answer(answer: ActOutcome) -> String {
     let said = match answer {
-        None => {
-            let waited = Spoken(LONGEST_CALL);
+        ActOutcome::TimedOut(within) => {
             return format!(
-                "the engine has not answered within {waited} after the deadline; the call is given up"
+                "the engine has not answered within {}; the call is given up",
+                Spoken(within)
             );
         }
-        Some(ActOutcome::Done) => "it is done".to_owned(),
-        Some(ActOutcome::NoSuchContainer) => "there is no such container".to_owned(),
-        Some(ActOutcome::Denied(why)) => format!("it is not allowed: {why}"),
-        Some(ActOutcome::Failed { status, message }) => {
-            format!("it failed with {status}: {message}")
-        }
-        Some(ActOutcome::Unreachable(why)) => format!("the connection broke: {why}"),
-        Some(ActOutcome::TimedOut(within)) => format!("no answer within {}", Spoken(within)),
+        ActOutcome::Done => "it is done".to_owned(),
+        ActOutcome::NoSuchContainer => "there is no such container".to_owned(),
+        ActOutcome::Denied(why) => format!("it is not allowed: {why}"),
+        ActOutcome::Failed { status, message } => format!("it failed with {status}: {message}"),
+        ActOutcome::Unreachable(why) => format!("the connection broke: {why}"),
     };
     format!("the engine's answer came after the deadline: {said}")
 }
@@ -58,14 +53,11 @@ mod tests {
     fn a_late_answer_is_told_in_words() {
         let failed = ActOutcome::Failed { status: 500, message: "no space".to_owned() };
         for (answer, said) in [
-            (Some(ActOutcome::Done), "the engine's answer came after the deadline: it is done"),
+            (ActOutcome::Done, "the engine's answer came after the deadline: it is done"),
+            (failed, "the engine's answer came after the deadline: it failed with 500: no space"),
             (
-                Some(failed),
-                "the engine's answer came after the deadline: it failed with 500: no space",
-            ),
-            (
-                None,
-                "the engine has not answered within 1h after the deadline; the call is given up",
+                ActOutcome::TimedOut(std::time::Duration::from_secs(900)),
+                "the engine has not answered within 15m; the call is given up",
             ),
         ] {
             assert_eq!(late_answer(answer), said);

@@ -112,10 +112,14 @@ fn filter(default: LevelFilter, said: &str) -> (EnvFilter, Vec<(String, &'static
     let filter = builder
         .parse(good.join(","))
         .unwrap_or_else(|_| EnvFilter::default().add_directive(default.into()));
+    // A cap, and not a reason to log where nothing, or less, was to be logged: only a level for everything lets bollard say
+    // more, since what names a target is about that target alone.
+    let mut levels = good.iter().filter_map(|part| part.trim().parse::<LevelFilter>().ok());
+    let of_everything =
+        levels.next_back().unwrap_or(if good.is_empty() { default } else { LevelFilter::OFF });
+    let is_capped = good.iter().any(|part| part.trim().starts_with("bollard="));
     let filter = match "bollard=info".parse() {
-        // A cap, and not a reason to log where nothing, or less, was to be logged.
-        Ok(_) if good.iter().any(|part| part.trim().starts_with("bollard=")) => filter,
-        Ok(cap) if !said.is_empty() || default >= LevelFilter::INFO => filter.add_directive(cap),
+        Ok(cap) if of_everything > LevelFilter::INFO && !is_capped => filter.add_directive(cap),
         Ok(_) | Err(_) => filter,
     };
     (filter, passed_over)
@@ -192,6 +196,28 @@ mod tests {
     fn a_log_that_is_off_stays_off_unless_something_is_said() {
         assert_eq!(filter(LevelFilter::OFF, "").0.to_string(), "off");
         assert!(filter(LevelFilter::OFF, "warn").0.to_string().contains("warn"));
+    }
+
+    #[test]
+    fn bollard_is_capped_where_it_would_say_more_and_let_through_nowhere() {
+        for said in [
+            "off",
+            "warn",
+            "info",
+            "defib=debug",
+            "defib=debug,warn",
+            "[act]=off",
+            "loud",
+            "debug,off",
+        ] {
+            let shown = filter(LevelFilter::INFO, said).0.to_string();
+            assert!(!shown.contains("bollard"), "{said}: {shown}");
+        }
+        for said in ["debug", "trace", "defib=warn,debug", "5", "off,debug"] {
+            let shown = filter(LevelFilter::INFO, said).0.to_string();
+            assert!(shown.contains("bollard=info"), "{said}: {shown}");
+        }
+        assert!(filter(LevelFilter::DEBUG, "").0.to_string().contains("bollard=info"));
     }
 
     #[test]

@@ -64,10 +64,12 @@ mod tests {
         // Beside, so that an end that hangs fails the test and does not hang it.
         tasks::thread("command", move || {
             let workers = Workers::start().unwrap();
-            workers.handle().spawn(tasks::blocking(move || {
+            let read = tasks::blocking(move || {
                 begun.send(()).unwrap();
                 hangs.recv().ok();
-            }));
+            });
+            #[expect(clippy::disallowed_methods, reason = "what it stands for belongs to nobody")]
+            drop(workers.handle().spawn(read));
             begins.recv().unwrap();
             drop(catch_unwind(AssertUnwindSafe(|| way_out(workers))));
             ended.send(()).unwrap();

@@ -13,19 +13,24 @@
 //! stopped on Engine 24.0.0 to 24.0.6 (moby 44365). Only after `ACT_PATIENCE` beyond the stop timeout is a call that the
 //! engine itself has lost given up, or a wedged container would collect a connection with every attempt.
 
+mod events;
+
+use self::events::Events;
 use super::{
     address::EngineAddress,
     connection::{CallError, Connection, Dial, EngineVersion, Exchange, Flavour, UnixDial},
     failure,
-    port::{Engine, EventStream, INSPECT_WITHIN, LIST_WITHIN, OPEN_EVENTS_WITHIN, within},
-    raw::{self, events::Heard, lines::Line},
+    port::{
+        ACT_PATIENCE, Engine, EventStream, INSPECT_WITHIN, LIST_WITHIN, OPEN_EVENTS_WITHIN, within,
+    },
+    raw,
 };
 use crate::{
     domain::{
         effect::Primitive,
         moment::EngineMs,
         name::ContainerId,
-        observation::{ActOutcome, EngineEvent, Inspection, Listing, LookFailure},
+        observation::{ActOutcome, Inspection, Listing, LookFailure},
     },
     tasks::Pending,
 };
@@ -37,23 +42,13 @@ use bollard::{
     },
 };
 use std::{future::Future, io, pin::Pin, sync::Arc, time::Duration};
-use tokio::{
-    sync::Semaphore,
-    time::{Sleep, sleep, timeout},
-};
+use tokio::{sync::Semaphore, time::timeout};
 
 /// About 1.1 kB a container: enough for 10,000 and more.
 const LIST_LIMIT: usize = 16 * 1024 * 1024;
 
 /// 5 kB is usual; an environment of many secrets and five full health outputs stay far below.
 const INSPECT_LIMIT: usize = 1024 * 1024;
-
-/// A container's labels are in each of its events.
-const EVENT_LIMIT: usize = 256 * 1024;
-
-/// Beyond the stop timeout: a kill takes 12 s, a start may wait for volumes and networks. The engine's slowest honest answers
-/// come within two minutes.
-const ACT_PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// Acts that may wait for an answer at the same time. The domain starts few, and never more than the config's
 /// `max_concurrent`, which is bound by this; lost ones last `ACT_PATIENCE`.
@@ -213,14 +208,7 @@ impl DockerEngine {
         let exchange = within(self.limits.open_events, self.connection.open(&path))
             .await?
             .map_err(|error| failure::of_look(&error, &self.at, false))?;
-        Ok(Events {
-            at: self.at.clone(),
-            exchange,
-            lines: raw::lines::Lines::up_to(EVENT_LIMIT),
-            idle_for: self.limits.events_idle,
-            idle: Box::pin(sleep(self.limits.events_idle)),
-            unreadable: 0,
-        })
+        Ok(Events::of(exchange, self.at.clone(), self.limits.events_idle))
     }
 }
 
@@ -300,72 +288,6 @@ fn from_bollard(error: BollardError) -> CallError {
             Err(other) => CallError::Broken(Box::new(other)),
         },
         other => CallError::Broken(Box::new(other)),
-    }
-}
-
-/// The event stream of the engine.
-struct Events {
-    at: String,
-    exchange: Exchange,
-    lines: raw::lines::Lines,
-    idle_for: Duration,
-    /// Lives in here and not in `next`, which may be dropped and begun anew without end while nothing comes.
-    idle: Pin<Box<Sleep>>,
-    unreadable: u64,
-}
-
-impl Events {
-    async fn read(&mut self) -> Result<EngineEvent, LookFailure> {
-        loop {
-            while let Some(line) = self.lines.next() {
-                match line {
-                    Line::Whole(line) => match raw::events::decode(&line) {
-                        Heard::Event(event) => return Ok(event),
-                        Heard::OfNoInterest => {}
-                        Heard::Unreadable => self.passed_over("is no event that can be read"),
-                    },
-                    Line::TooLong => self.passed_over("is longer than 256 KiB"),
-                }
-            }
-            let chunk = tokio::select! {
-                biased;
-                chunk = self.exchange.chunk() => chunk,
-                () = &mut self.idle => return Err(LookFailure::TimedOut(self.idle_for)),
-            };
-            match chunk {
-                Some(Ok(bytes)) => {
-                    self.idle = Box::pin(sleep(self.idle_for));
-                    self.lines.push(&bytes);
-                }
-                Some(Err(error)) => return Err(failure::of_look(&error, &self.at, false)),
-                None => {
-                    let text = format!("{}: the engine closed its event stream", self.at);
-                    return Err(LookFailure::Unreachable(text));
-                }
-            }
-        }
-    }
-
-    /// Events are hints, and the list finds what they missed: one that cannot be read costs itself. Said once a stream.
-    fn passed_over(&mut self, why: &str) {
-        self.unreadable = self.unreadable.saturating_add(1);
-        if self.unreadable == 1 {
-            tracing::warn!(
-                engine = self.at,
-                "a line of the event stream {why}; passed over, as will others be, until the next \
-                 list"
-            );
-        }
-    }
-}
-
-impl EventStream for Events {
-    fn opened_at(&self) -> Option<EngineMs> {
-        self.exchange.date()
-    }
-
-    fn next(&mut self) -> Pending<'_, Result<EngineEvent, LookFailure>> {
-        Box::pin(self.read())
     }
 }
 

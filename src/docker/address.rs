@@ -5,6 +5,8 @@
 //! an engine on TCP is either open to its network or wants client certificates, which is a set-up of its own; it is refused
 //! with words rather than half supported.
 
+use super::raw::text::cleaned;
+use crate::redact;
 use std::{
     fmt,
     path::{Path, PathBuf},
@@ -15,6 +17,9 @@ pub const USUAL_SOCKETS: [&str; 2] = ["/var/run/docker.sock", "/run/podman/podma
 
 /// The longest path that fits a Unix socket address (`sun_path`, with its closing NUL).
 const LONGEST_PATH: usize = 107;
+
+/// So much of an address that cannot be used is quoted, in bytes.
+const LONGEST_SHOWN: usize = 300;
 
 /// Where an engine listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +34,7 @@ impl EngineAddress {
     /// # Errors
     /// Everything else, saying what is supported.
     pub fn parse(text: &str) -> Result<Self, AddressError> {
-        let refused = |problem| AddressError { address: text.to_owned(), said_by: None, problem };
+        let refused = |problem| AddressError { address: shown(text), said_by: None, problem };
         let Some((scheme, rest)) = text.split_once("://") else {
             return Err(refused(AddressProblem::NoScheme));
         };
@@ -91,6 +96,17 @@ pub enum Speaker {
     DockerHost,
 }
 
+/// An address that cannot be used, for logs and people: it may be another engine's, with a password in it.
+fn shown(address: &str) -> String {
+    // Where the scheme was forgotten, what stands before the host is as secret as behind one.
+    const SCHEME: &str = "tcp://";
+    let without_scheme = !address.contains("://");
+    let whole = if without_scheme { format!("{SCHEME}{address}") } else { address.to_owned() };
+    let hidden = redact::text(&whole);
+    let hidden = if without_scheme { hidden.strip_prefix(SCHEME) } else { None }.unwrap_or(&hidden);
+    cleaned(hidden, LONGEST_SHOWN)
+}
+
 /// What is wrong with an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressProblem {
@@ -107,7 +123,7 @@ pub enum AddressProblem {
 /// An engine's address that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddressError {
-    /// What was given.
+    /// What was given, as it may be shown (P7).
     pub address: String,
     /// By whom; `None` where it was parsed by itself.
     pub said_by: Option<Speaker>,
@@ -194,6 +210,24 @@ mod tests {
         assert!(said("unix://run/d.sock").contains("three slashes"));
         assert!(said("").contains("has no scheme"));
         assert!(said(&format!("unix:///{}", "x".repeat(200))).contains("107 bytes"));
+    }
+
+    #[test]
+    fn no_error_shows_a_password_or_what_a_terminal_obeys() {
+        for (given, shows) in [
+            ("tcp://admin:hunter2@10.0.0.1:2375", "`tcp://admin:[redacted]@10.0.0.1:2375` is not"),
+            ("ssh://admin:hunter2@host", "`ssh://admin:[redacted]@host` is not"),
+            ("unix://admin:hunter2@host/x", "`unix://admin:[redacted]@host/x` does not"),
+            ("admin:hunter2@10.0.0.1:2375", "`admin:[redacted]@10.0.0.1:2375` has no scheme"),
+            ("https://host/?token=hunter2", "`https://host/?token=[redacted]` is not"),
+            ("/run/d.sock\u{1b}[2J", "`/run/d.sock\u{fffd}[2J` has no scheme"),
+        ] {
+            for (argument, environment) in [(Some(given), None), (None, Some(given))] {
+                let error = EngineAddress::choose(argument, environment, |_| true).unwrap_err();
+                let said = format!("{error} {error:?}");
+                assert!(said.contains(shows) && !said.contains("hunter2"), "{said}");
+            }
+        }
     }
 
     #[test]

@@ -9,4 +9,6 @@ pub mod connection;
 mod failure;
 pub mod port;
 mod raw;
+#[cfg(test)]
+pub(crate) mod scripted;
 pub mod simulated;

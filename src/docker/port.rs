@@ -24,12 +24,17 @@ pub const INSPECT_WITHIN: Duration = Duration::from_secs(5);
 /// The event stream is open within so long: that is one request.
 pub const OPEN_EVENTS_WITHIN: Duration = Duration::from_secs(10);
 
+/// An act ends within so long beyond the container's own stop timeout: a kill takes 12 s, a start may wait for volumes and
+/// networks, and the engine's slowest honest answers come within two minutes.
+pub const ACT_PATIENCE: Duration = Duration::from_secs(15 * 60);
+
 /// A container engine.
 ///
 /// Looks end within a deadline of the implementation's own (L2), which is [`LIST_WITHIN`] for `list` and `list_unhealthy`,
-/// [`INSPECT_WITHIN`] for `inspect` and [`OPEN_EVENTS_WITHIN`] for `events`, and may be dropped. `act` has none: the caller
-/// stops *waiting* but must keep the future running, because dropping it in mid-restart leaves the container stopped on some
-/// engines (moby 44365).
+/// [`INSPECT_WITHIN`] for `inspect` and [`OPEN_EVENTS_WITHIN`] for `events`, and may be dropped. `act`
+/// must not be: dropped in mid-restart it leaves the container stopped on some engines (moby 44365). Its caller stops *waiting*
+/// at a deadline of its own and keeps the future running, which ends by itself: when the engine has answered, or where that
+/// has lost the call, [`ACT_PATIENCE`] after the container's stop timeout.
 pub trait Engine: Send + Sync + 'static {
     /// Every container, stopped ones included.
     fn list(&self) -> Pending<'_, Result<Listing, LookFailure>>;

@@ -31,7 +31,7 @@ const MOST_ROWS: usize = 256;
 /// So much is read of a file that says whose a process is: cgroups of the first version have some 13 lines of some 100 bytes.
 const MOST_BYTES: u64 = 16 * 1024;
 
-/// A message has room for so many queues.
+/// A message has room for so many queues; of more it says how many.
 const MOST_QUEUES: usize = 4;
 
 /// State `LISTEN` in the kernel's table.
@@ -111,7 +111,7 @@ fn first_thread(process: &Path) -> Option<String> {
 
 /// Listening sockets on which connections wait to be accepted.
 fn full_queues(process: &Path) -> Vec<String> {
-    [("net/tcp", "net/sockstat", "TCP:"), ("net/tcp6", "net/sockstat6", "TCP6:")]
+    let queues = [("net/tcp", "net/sockstat", "TCP:"), ("net/tcp6", "net/sockstat6", "TCP6:")]
         .into_iter()
         .flat_map(|(table, counts, kind)| {
             let sockets = fs::read_to_string(process.join(counts))
@@ -120,10 +120,21 @@ fn full_queues(process: &Path) -> Vec<String> {
                 .unwrap_or(MOST_ROWS);
             listening(&process.join(table), sockets.min(MOST_ROWS))
         })
-        .filter_map(|row| waiting_connections(&row))
-        .take(MOST_QUEUES)
-        .map(|(port, waiting)| format!("port {port}: {waiting} connections wait to be accepted"))
-        .collect()
+        .filter_map(|row| waiting_connections(&row));
+    told_of(&queues.collect::<Vec<_>>())
+}
+
+/// As many queues as there is room for, and how many more there are.
+fn told_of(queues: &[(u16, u32)]) -> Vec<String> {
+    let shown = queues.get(..MOST_QUEUES).unwrap_or(queues);
+    let line = |(port, waiting): &(u16, u32)| {
+        format!("port {port}: {waiting} connections wait to be accepted")
+    };
+    let more = match queues.len() - shown.len() {
+        0 => None,
+        more => Some(format!("and {more} more listening sockets on which connections wait")),
+    };
+    shown.iter().map(line).chain(more).collect()
 }
 
 /// How many sockets of a kind there are, by the kernel's count.
@@ -235,6 +246,17 @@ mod tests {
         assert_eq!(waiting_connections(&row.replace("000001FE", "00000000")), None);
         assert_eq!(waiting_connections(&row.replace(" 0A ", " 01 ")), None);
         assert_eq!(waiting_connections("garbage"), None);
+    }
+
+    #[test]
+    fn a_queue_for_which_there_is_no_room_is_counted() {
+        let queues = [(80, 1), (81, 2), (82, 3), (83, 4), (84, 5), (85, 6)];
+        assert_eq!(told_of(&queues[..4]).len(), 4);
+        assert_eq!(told_of(&queues[..4])[3], "port 83: 4 connections wait to be accepted");
+        let told = told_of(&queues);
+        assert_eq!(told.len(), 5);
+        assert_eq!(told[4], "and 2 more listening sockets on which connections wait");
+        assert_eq!(told_of(&[]), [""; 0]);
     }
 
     #[test]

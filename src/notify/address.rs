@@ -18,9 +18,7 @@ pub(super) async fn read_secret(
 ) -> Result<SecretString, String> {
     match deadline.bound(source.read()).await {
         Some(read) => read.map_err(|error| error.to_string()),
-        None => Err(format!(
-            "secret could not be read from {source}: not within the attempt's deadline"
-        )),
+        None => Err(format!("secret could not be read from {source}: not in time")),
     }
 }
 

@@ -154,7 +154,7 @@ pub fn build(
             Arc::new(SlackSink::new(url, allow_http, surroundings))
         }
         SinkConfig::Webhook { url, secrets, allow_http } => {
-            Arc::new(WebhookSink::new(url, secrets, allow_http, surroundings))
+            Arc::new(WebhookSink::new(name.clone(), url, secrets, allow_http, surroundings))
         }
         SinkConfig::Terminal { style } => {
             let terminal = TerminalSink::on(&surroundings.terminal, style, surroundings.tz.clone());

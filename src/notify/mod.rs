@@ -5,6 +5,7 @@
 
 mod address;
 pub mod answer;
+mod authorities;
 pub mod config;
 pub mod dns;
 pub mod http;

@@ -8,8 +8,9 @@ use super::{
     http::Deadline,
     salt::Salt,
     secret::SecretSource,
-    signature::SigningKey,
+    signature::signing_key,
 };
+use futures_util::future::join_all;
 use secrecy::{ExposeSecret, SecretString};
 use std::time::Duration;
 
@@ -31,33 +32,46 @@ pub async fn look(config: &SinkConfig, salt: &Salt) -> Readiness {
     let deadline = Deadline::within(WITHIN);
     let mut digest = salt.digest();
     config.identify(&mut digest);
-    let mut lacks = None;
-    for source in config.secrets() {
-        match read_secret(source, deadline).await {
-            Ok(secret) => {
-                digest.part(secret.expose_secret());
-                lacks = lacks.or_else(|| unusable(config, source, &secret));
-            }
-            Err(why) => {
-                digest.missing();
-                lacks = lacks.or(Some(why));
-            }
+    let (mut lacks, mut unsigned, mut signs) = (None, None, false);
+    // All at once: one whose disk hangs must not take the others' time.
+    let secrets = config.secrets();
+    let reads = secrets.iter().map(|source| read_secret(source, deadline));
+    for (source, read) in secrets.iter().zip(join_all(reads).await) {
+        match &read {
+            Ok(secret) => digest.part(secret.expose_secret()),
+            Err(_) => digest.missing(),
+        }
+        let used = read.and_then(|secret| usable(config, source, &secret));
+        match (is_to_sign_with(config, source), used) {
+            (true, Ok(())) => signs = true,
+            (true, Err(why)) => unsigned = unsigned.or(Some(why)),
+            (false, Ok(())) => {}
+            (false, Err(why)) => lacks = lacks.or(Some(why)),
         }
     }
+    // One of several secrets is enough to sign with.
+    let lacks = lacks.or(unsigned.filter(|_| !signs));
     Readiness { definition: digest.end(), lacks }
 }
 
-/// Why a secret that could be read can't be used.
-fn unusable(config: &SinkConfig, source: &SecretSource, secret: &SecretString) -> Option<String> {
+fn is_to_sign_with(config: &SinkConfig, source: &SecretSource) -> bool {
     match config {
-        SinkConfig::Slack { allow_http, .. } => address::of(secret, *allow_http).err(),
-        SinkConfig::Webhook { url: WebhookUrl::Secret(url), allow_http, .. } if url == source => {
-            address::of(secret, *allow_http).err()
+        SinkConfig::Webhook { url: WebhookUrl::Secret(url), .. } => url != source,
+        SinkConfig::Webhook { url: WebhookUrl::Plain(_), .. } => true,
+        SinkConfig::Slack { .. } | SinkConfig::Terminal { .. } => false,
+    }
+}
+
+/// Whether a secret that could be read can be used.
+fn usable(config: &SinkConfig, source: &SecretSource, secret: &SecretString) -> Result<(), String> {
+    match config {
+        SinkConfig::Webhook { .. } if is_to_sign_with(config, source) => {
+            signing_key(source, secret).map(drop)
         }
-        SinkConfig::Webhook { .. } => SigningKey::decode(secret)
-            .err()
-            .map(|error| format!("the signing secret from {source} cannot be used: {error}")),
-        SinkConfig::Terminal { .. } => None,
+        SinkConfig::Slack { allow_http, .. } | SinkConfig::Webhook { allow_http, .. } => {
+            address::of(secret, *allow_http).map(drop)
+        }
+        SinkConfig::Terminal { .. } => Ok(()),
     }
 }
 
@@ -103,6 +117,23 @@ mod tests {
         };
         let lacks = look(&webhook, &salt()).await.lacks.unwrap();
         assert!(lacks.contains("decodes to 5 bytes") && !lacks.contains("c2hvcnQ"), "{lacks}");
+    }
+
+    #[tokio::test]
+    async fn one_of_two_signing_secrets_is_enough_and_none_is_not() {
+        let (_good, good) = holding("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD");
+        let (_short, short) = holding("whsec_c2hvcnQ=");
+        let gone = SecretSource::File("/nowhere/old".into());
+        let lacks = async |secrets: [&SecretSource; 2]| {
+            let url = WebhookUrl::Plain(SecretString::from("https://hooks.example.org/x"));
+            let secrets = secrets.into_iter().cloned().collect();
+            look(&SinkConfig::Webhook { url, secrets, allow_http: false }, &salt()).await.lacks
+        };
+        for other in [&gone, &short] {
+            assert_eq!(lacks([&good, other]).await, None);
+            assert_eq!(lacks([other, &good]).await, None);
+        }
+        assert!(lacks([&gone, &short]).await.unwrap().contains("`/nowhere/old`"));
     }
 
     #[tokio::test]

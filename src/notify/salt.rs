@@ -8,7 +8,7 @@ use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use std::{
     fmt,
-    fs::{self, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, Read as _, Write as _},
     os::unix::fs::OpenOptionsExt as _,
     path::Path,
@@ -61,7 +61,8 @@ impl Salt {
             Err(error) => return Err(error),
         }
         let salt = Self::random()?;
-        // Whole or not at all, whenever the host stops.
+        // Whole or not at all, and there once it has been used, whenever the host stops: with another one every sink would
+        // have to be proven anew.
         let new = dir.join(format!("{FILE}.new"));
         match fs::remove_file(&new) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -71,6 +72,7 @@ impl Salt {
         file.write_all(&salt.0)?;
         file.sync_all()?;
         fs::rename(&new, &path)?;
+        File::open(dir)?.sync_all()?;
         Ok(salt)
     }
 

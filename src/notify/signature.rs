@@ -2,6 +2,7 @@
 //! anybody's and refuse old ones. While secrets rotate there is one signature for each, and a receiver takes any.
 //! Signs only; refuses weak secrets rather than sign with them.
 
+use super::secret::SecretSource;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, Mac};
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
@@ -57,6 +58,15 @@ impl SigningKey {
         mac.update(body);
         Some(format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes())))
     }
+}
+
+/// The key in a secret from there, or why it can't be used, in words that may be shown.
+pub(super) fn signing_key(
+    source: &SecretSource,
+    secret: &SecretString,
+) -> Result<SigningKey, String> {
+    SigningKey::decode(secret)
+        .map_err(|error| format!("the signing secret from {source} cannot be used: {error}"))
 }
 
 /// The value of `webhook-signature`: a signature for each key, in their order; `None` without keys.

@@ -13,7 +13,7 @@ use super::{
     http::{Deadline, HttpClient, Post, Reads},
     port::Sink,
     secret::SecretSource,
-    signature::{self, SigningKey},
+    signature::{self, SigningKey, signing_key},
     text::{Room, cut, fitting, one_line, several_lines},
     times,
 };
@@ -22,14 +22,16 @@ use crate::{
     domain::{
         effect::SendOrder,
         message::{IncidentKind, Message, MessageKind, Severity},
+        name::SinkName,
         observation::DeliveryOutcome,
     },
     tasks::Pending,
 };
+use futures_util::future::join_all;
 use reqwest::header::HeaderMap;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The schema's version. A new one only where a receiver of the old one would misread it.
 pub const VERSION: u32 = 1;
@@ -156,29 +158,35 @@ pub fn wire_id(message: &Message) -> String {
 
 /// Posts messages to a webhook.
 pub struct WebhookSink {
+    name: SinkName,
     url: WebhookUrl,
     secrets: Vec<SecretSource>,
     allow_http: bool,
     http: HttpClient,
     clock: Arc<dyn Clock>,
+    /// What was logged last of secrets that could not sign, so that it is said once.
+    logged: Mutex<Option<String>>,
 }
 
 impl WebhookSink {
     /// A sink for this URL. Nothing is read or connected yet.
     pub fn new(
+        name: SinkName,
         url: WebhookUrl,
         secrets: Vec<SecretSource>,
         allow_http: bool,
         surroundings: &Surroundings,
     ) -> Self {
         let Surroundings { clock, http, .. } = surroundings.clone();
-        Self { url, secrets, allow_http, http, clock }
+        Self { name, url, secrets, allow_http, http, clock, logged: Mutex::default() }
     }
 
     async fn attempt(&self, order: &SendOrder) -> Result<DeliveryOutcome, DeliveryOutcome> {
         let deadline = Deadline::within(order.deadline);
         let mut address = self.address(deadline).await.map_err(DeliveryOutcome::NotSent)?;
-        let keys = self.keys(&mut address, deadline).await.map_err(DeliveryOutcome::NotSent)?;
+        // Half of it: a secret whose disk hangs leaves time to send what another one has signed.
+        let soon = Deadline::within(order.deadline / 2);
+        let keys = self.keys(&mut address, soon).await.map_err(DeliveryOutcome::NotSent)?;
         let answer = self.post(order, &address, &keys, deadline).await?;
         Ok(classify(&answer, Dialect::Plain, &address.redaction, self.clock.now().wall))
     }
@@ -192,21 +200,48 @@ impl WebhookSink {
         }
     }
 
+    /// The keys that can be had. One is enough: while secrets rotate a receiver takes either signature, and the old secret
+    /// may be gone before the config says so. None of several is why nothing is sent.
     async fn keys(
         &self,
         address: &mut Address,
         deadline: Deadline,
     ) -> Result<Vec<SigningKey>, String> {
-        let mut keys = Vec::with_capacity(self.secrets.len());
-        for source in &self.secrets {
-            let secret = read_secret(source, deadline).await?;
-            address.redaction.guard(&secret);
-            let key = SigningKey::decode(&secret).map_err(|error| {
-                format!("the signing secret from {source} cannot be used: {error}")
-            })?;
-            keys.push(key);
+        let (mut keys, mut lacking) = (Vec::with_capacity(self.secrets.len()), Vec::new());
+        let reads = self.secrets.iter().map(|source| read_secret(source, deadline));
+        for (source, read) in self.secrets.iter().zip(join_all(reads).await) {
+            let key = read.and_then(|secret| {
+                address.redaction.guard(&secret);
+                signing_key(source, &secret)
+            });
+            match key {
+                Ok(key) => keys.push(key),
+                Err(why) => lacking.push(why),
+            }
         }
+        let lacking = (!lacking.is_empty()).then(|| lacking.join("; "));
+        if keys.is_empty()
+            && let Some(why) = lacking
+        {
+            return Err(why);
+        }
+        self.log(lacking);
         Ok(keys)
+    }
+
+    /// Says which secrets did not sign, once until the words change.
+    fn log(&self, lacking: Option<String>) {
+        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        if *logged != lacking {
+            if let Some(why) = &lacking {
+                let sink = self.name.as_str();
+                tracing::warn!(
+                    sink,
+                    "messages to {sink} are signed without one of its secrets: {why}"
+                );
+            }
+            *logged = lacking;
+        }
     }
 
     async fn post(

@@ -77,7 +77,7 @@ impl HttpProber {
         let run = ask(&self.resolver, watch, spec, &mut course);
         let outcome = match tokio::time::timeout_at(deadline, run).await {
             Ok(outcome) => outcome,
-            Err(_) => match course.started.elapsed().saturating_sub(timeout) {
+            Err(_) => match instant().duration_since(course.started).saturating_sub(timeout) {
                 late if late > starved_after(timeout) => ProbeOutcome::Local(format!(
                     "defib itself was not run for {}, and so missed the probe's deadline",
                     Spoken(late)

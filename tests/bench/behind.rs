@@ -34,7 +34,7 @@ pub(crate) fn measure(stage: &Stage, size: &Size) {
         // Where the stop was over before, nobody waited behind it.
         match heard.if_heard(&slow[0].name, "start", begun) {
             None => behind.push(waited),
-            Some(_) => println!("  (a round left out: the stop was over too soon)"),
+            Some(_) => println!("  (a round does not count: the stop was over too soon)"),
         }
         heard.first(&slow[0].name, "start", begun);
     }

@@ -1,7 +1,7 @@
 //! What it costs to watch many containers in which nothing happens, but that Docker runs a healthcheck in each every 30 s.
 
 use crate::{
-    Size, config, container::Recipe, daemon::Daemon, figures::line, host::say, proxy::Proxy,
+    Size, config, container::Recipe, daemon::Daemon, figures::line, left_out::say, proxy::Proxy,
     stage::Stage, wait::secs,
 };
 use std::{collections::BTreeMap, thread::sleep, time::Duration};

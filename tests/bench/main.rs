@@ -29,6 +29,8 @@ mod engine;
 mod host;
 #[path = "../engine/http.rs"]
 mod http;
+#[path = "../shared/left_out.rs"]
+mod left_out;
 #[allow(dead_code, reason = "scenarios use the rest")]
 #[path = "../engine/proxy.rs"]
 mod proxy;

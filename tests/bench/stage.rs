@@ -3,7 +3,8 @@
 use crate::{
     container::{Container, Recipe},
     engine::{Engine, escaped},
-    host::{Host, run_id, say},
+    host::{Host, run_id},
+    left_out::say,
 };
 use serde_json::json;
 use std::{

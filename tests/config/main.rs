@@ -12,6 +12,8 @@ mod defaults;
 mod docs;
 mod files;
 mod hints;
+#[path = "../shared/left_out.rs"]
+mod left_out;
 mod meaning;
 mod problems;
 mod scale;

@@ -13,6 +13,8 @@
 )]
 
 mod driver;
+#[path = "../shared/left_out.rs"]
+mod left_out;
 mod real;
 mod simulated;
 mod suite;

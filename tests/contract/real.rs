@@ -6,6 +6,7 @@
 
 use crate::{
     driver::{Check, Driver, Made, Order, Wanted},
+    left_out::{left_out, say},
     suite::{self, for_every_behaviour},
 };
 use defib::{
@@ -30,7 +31,7 @@ macro_rules! on_the_real_engine {
         $(
             #[tokio::test]
             async fn $behaviour() {
-                if let Some(driver) = RealEngine::named_by_the_environment() {
+                if let Some(driver) = RealEngine::for_the_test(stringify!($behaviour)) {
                     suite::$behaviour(&driver).await;
                 }
             }
@@ -41,7 +42,7 @@ for_every_behaviour!(on_the_real_engine);
 
 #[tokio::test]
 async fn it_says_what_it_is() {
-    let Some(driver) = RealEngine::named_by_the_environment() else { return };
+    let Some(driver) = RealEngine::for_the_test("it_says_what_it_is") else { return };
     let version = driver.engine.version().await.unwrap();
     assert!(!version.version.is_empty());
     assert!(version.api >= defib::docker::connection::LOWEST_API, "{version:?}");
@@ -61,10 +62,11 @@ fn unused_name() -> String {
 }
 
 impl RealEngine {
-    fn named_by_the_environment() -> Option<Self> {
+    /// What the environment names, or `None` after saying that the test is left out.
+    fn for_the_test(test: &str) -> Option<Self> {
         let named = std::env::var("DEFIB_TEST_ENGINE").unwrap_or_default();
         if named.is_empty() || named == "none" {
-            println!("left out: DEFIB_TEST_ENGINE names no engine (unix:///var/run/docker.sock)");
+            left_out(test, "DEFIB_TEST_ENGINE names no engine (unix:///var/run/docker.sock)");
             return None;
         }
         let address = EngineAddress::parse(&named).unwrap();
@@ -177,7 +179,7 @@ impl Drop for RealEngine {
             .args(made.iter().map(ContainerId::as_str))
             .output();
         if !removed.is_ok_and(|output| output.status.success()) {
-            println!("could not remove {made:?}: remove them by hand");
+            say(&format!("could not remove {made:?}: remove them by hand"));
         }
     }
 }
@@ -242,7 +244,7 @@ impl Drop for Image {
         let removed =
             Command::new("docker").args(["--host", &self.engine, "rmi", &self.name]).output();
         if !removed.is_ok_and(|output| output.status.success()) {
-            println!("could not remove the image {}: remove it by hand", self.name);
+            say(&format!("could not remove the image {}: remove it by hand", self.name));
         }
     }
 }

@@ -12,6 +12,8 @@
 )]
 
 mod interrupted;
+#[path = "../shared/left_out.rs"]
+mod left_out;
 mod no_engine;
 mod program;
 mod told;

@@ -1,5 +1,6 @@
 //! The program under test, and the engine beside it.
 
+use crate::left_out::left_out;
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -101,8 +102,7 @@ pub(crate) fn engine(test: &str) -> Option<String> {
     let address = std::env::var("DEFIB_TEST_ENGINE").unwrap_or_default();
     if ["", "none"].contains(&address.as_str()) {
         let why = "DEFIB_TEST_ENGINE names no engine; `tests/run.sh` sets it";
-        // Past libtest's capture, which would swallow it in a test that passes.
-        drop(std::io::stderr().write_all(format!("left out: {test}: {why}\n").as_bytes()));
+        left_out(test, why);
         return None;
     }
     Some(address)

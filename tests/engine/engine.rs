@@ -1,8 +1,8 @@
 //! The real engine as tests ask it: the truth beside what defib believes. Shares no code with defib's own adapter.
 
 use crate::{
-    host::say,
     http::{self, Head},
+    left_out::say,
     wait::until,
 };
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@ use crate::{
     container::Container,
     daemon::Daemon,
     engine::Seen,
-    host::left_out,
+    left_out::left_out,
     proxy::Proxy,
     wait::{secs, stays, until},
 };

@@ -4,9 +4,11 @@
 //! says what it leaves out and passes, so that plain `cargo test` needs neither root nor an engine. Nothing is pulled: the
 //! image is one static file, compiled here from `tests/programs/misbehave.rs`.
 
-use crate::engine::{Engine, escaped};
+use crate::{
+    engine::{Engine, escaped},
+    left_out::left_out,
+};
 use std::{
-    io::Write,
     path::{Path, PathBuf},
     process::Command,
     sync::{Arc, Mutex, OnceLock, Weak},
@@ -62,17 +64,6 @@ impl Drop for Host {
     fn drop(&mut self) {
         self.engine.clear(&format!("/images/{}", self.image));
     }
-}
-
-/// Says that a scenario did not run. Past libtest's capture, which would swallow it in a test that passes.
-pub(crate) fn left_out(scenario: &str, why: &str) {
-    say(&format!("left out: {scenario}: {why}"));
-}
-
-/// Says a line past libtest's capture.
-pub(crate) fn say(line: &str) {
-    // One write, so that lines of parallel tests do not mix.
-    drop(std::io::stderr().write_all(format!("{line}\n").as_bytes()));
 }
 
 /// Compiles the program, packs it and imports it under a tag of this run.

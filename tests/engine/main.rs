@@ -27,6 +27,8 @@ mod daemon;
 mod engine;
 mod host;
 mod http;
+#[path = "../shared/left_out.rs"]
+mod left_out;
 mod proxy;
 mod receiver;
 mod wait;

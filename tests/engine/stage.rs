@@ -77,7 +77,10 @@ fn containers_answer_on_their_own_address() {
     let Some(case) = Case::begin("address") else { return };
     let fine = case.container("fine").start();
     let Some(address) = fine.address() else {
-        crate::host::left_out("containers_answer_on_their_own_address", "the engine has no bridge");
+        crate::left_out::left_out(
+            "containers_answer_on_their_own_address",
+            "the engine has no bridge",
+        );
         return;
     };
     until("an answer", secs(5), || {

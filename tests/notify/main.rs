@@ -10,6 +10,7 @@
 )]
 
 mod docs;
+mod names;
 mod receiver;
 mod rendering;
 mod samples;

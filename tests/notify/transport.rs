@@ -289,6 +289,33 @@ async fn a_signing_secret_that_cannot_be_used_breaks_the_sink_before_anything_is
 }
 
 #[tokio::test]
+async fn while_secrets_rotate_one_that_is_gone_or_useless_withholds_nothing() {
+    let receiver = Receiver::start(vec![Reply::Judge(strict::webhook)]).await;
+    let (new, short) = (file_with(&whsec(&FIRST_SECRET)), file_with("whsec_c2hvcnQ="));
+    let gone = || SecretSource::File("/nowhere/old".into());
+    for secrets in [
+        vec![source(&new), gone()],
+        vec![gone(), source(&new)],
+        vec![source(&new), source(&short)],
+        vec![source(&short), source(&new)],
+    ] {
+        let sink = build_sink(SinkConfig::Webhook {
+            url: WebhookUrl::Plain(SecretString::from(receiver.url(PATH))),
+            secrets,
+            allow_http: false,
+        });
+        assert_eq!(sink.deliver(order(page(), 1)).await, DeliveryOutcome::Delivered);
+    }
+    let sink = build_sink(SinkConfig::Webhook {
+        url: WebhookUrl::Plain(SecretString::from(receiver.url(PATH))),
+        secrets: vec![gone(), source(&short)],
+        allow_http: false,
+    });
+    let DeliveryOutcome::NotSent(why) = sink.deliver(order(page(), 1)).await else { panic!() };
+    assert!(why.contains("`/nowhere/old`") && why.contains("decodes to 5 bytes"), "{why}");
+}
+
+#[tokio::test]
 async fn without_secrets_a_webhook_is_not_signed() {
     let receiver = Receiver::start(vec![http("204 No Content", "")]).await;
     let sink = build_sink(SinkConfig::Webhook {

@@ -1,6 +1,9 @@
 //! A disk whose fsync fails or hangs. `strace` plays the disk; where it is missing or not allowed, these say so and pass.
 
-use crate::given::{history, open, open_inline, state};
+use crate::{
+    given::{history, open, open_inline, state},
+    left_out::left_out,
+};
 use defib::{
     domain::{name::Seq, observation::Observation},
     store::port::Store,
@@ -9,18 +12,19 @@ use std::{path::Path, process::Command};
 
 const CHILD: &str = "DEFIB_TEST_STORE_FAILING_DISK";
 
-/// Runs `test` of this binary on a state directory, with this done to its calls of fsync. Its output, or `None`.
-fn on_a_disk_that(fault: &str, test: &str, dir: &Path) -> Option<String> {
+/// Runs `child` of this binary on a state directory, with this done to its calls of fsync. Its output, or `None` after saying
+/// that `test` is left out.
+fn on_a_disk_that(fault: &str, test: &str, child: &str, dir: &Path) -> Option<String> {
     let may_trace = Command::new("strace").args(["-o", "/dev/null", "true"]).output();
     if !may_trace.is_ok_and(|output| output.status.success()) {
-        println!("left out: a failing disk needs strace, and the right to trace");
+        left_out(test, "a failing disk needs strace, and the right to trace");
         return None;
     }
     let output = Command::new("strace")
         .args(["-f", "-o", "/dev/null", "-e", "trace=fsync,fdatasync"])
         .args(["-e", &format!("inject=fsync,fdatasync:{fault}")])
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture"])
+        .args(["--exact", child, "--nocapture"])
         .env(CHILD, dir)
         .output()
         .unwrap();
@@ -48,12 +52,13 @@ fn child_that_prints_its_answers() {
 /// With one failure in the midst of a commit, several, and so many that the file is opened again.
 #[test]
 fn after_an_fsync_that_failed_it_goes_on_and_what_was_refused_does_not_come_back() {
+    let test = "after_an_fsync_that_failed_it_goes_on_and_what_was_refused_does_not_come_back";
     for failing in ["12", "12..13", "12..14", "13..15", "12..17", "12..18", "12..25", "12..26"] {
         let dir = tempfile::tempdir().unwrap();
         drop(open_inline(dir.path()).unwrap());
-        let test = "failing_disk::child_that_prints_its_answers";
+        let child = "failing_disk::child_that_prints_its_answers";
         let fault = format!("error=EIO:when={failing}");
-        let Some(text) = on_a_disk_that(&fault, test, dir.path()) else { return };
+        let Some(text) = on_a_disk_that(&fault, test, child, dir.path()) else { return };
         let answered = |word: &str| -> Vec<u64> {
             let lines = text.lines().filter_map(|line| line.strip_prefix(word));
             lines.map(|rest| rest.split(' ').nth(1).unwrap().parse().unwrap()).collect()
@@ -73,12 +78,13 @@ fn after_an_fsync_that_failed_it_goes_on_and_what_was_refused_does_not_come_back
 /// Ends as a killed process does right after the first refusal.
 #[test]
 fn what_was_refused_does_not_come_back_after_a_crash() {
+    let test = "what_was_refused_does_not_come_back_after_a_crash";
     for failing in ["12", "12..13", "12..14"] {
         let dir = tempfile::tempdir().unwrap();
         drop(open_inline(dir.path()).unwrap());
-        let test = "failing_disk::child_that_stops_dead_when_refused";
+        let child = "failing_disk::child_that_stops_dead_when_refused";
         let fault = format!("error=EIO:when={failing}");
-        let Some(text) = on_a_disk_that(&fault, test, dir.path()) else { return };
+        let Some(text) = on_a_disk_that(&fault, test, child, dir.path()) else { return };
         let last = text.lines().filter_map(|line| line.strip_prefix("committed ")).next_back();
         let (opened, _answers) = open_inline(dir.path()).unwrap();
         assert_eq!(opened.last_seq.0.to_string(), last.unwrap(), "fsync {failing} failed: {text}");
@@ -126,10 +132,13 @@ async fn child_that_submits_meanwhile() {
 
 #[test]
 fn while_an_fsync_hangs_batches_are_taken_and_no_answer_comes() {
+    let test = "while_an_fsync_hangs_batches_are_taken_and_no_answer_comes";
     let dir = tempfile::tempdir().unwrap();
     drop(open_inline(dir.path()).unwrap());
-    let test = "failing_disk::child_that_submits_meanwhile";
-    let Some(text) = on_a_disk_that("delay_enter=1700000:when=4", test, dir.path()) else { return };
+    let child = "failing_disk::child_that_submits_meanwhile";
+    let Some(text) = on_a_disk_that("delay_enter=1700000:when=4", test, child, dir.path()) else {
+        return;
+    };
     let hung = text.lines().find_map(|line| line.strip_prefix("hung ")).unwrap();
     assert!((2..=4).contains(&hung.parse::<u32>().unwrap()), "{text}");
     let (opened, _answers) = open_inline(dir.path()).unwrap();

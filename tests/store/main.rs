@@ -16,4 +16,6 @@ mod fixture;
 mod given;
 mod journal;
 mod ledger;
+#[path = "../shared/left_out.rs"]
+mod left_out;
 mod opening;

@@ -1,6 +1,9 @@
 //! What may lie where the store should be, and what becomes of it.
 
-use crate::given::{self, history, open, open_inline, state};
+use crate::{
+    given::{self, history, open, open_inline, state},
+    left_out::left_out,
+};
 use defib::{
     cli::log,
     domain::{moment::WallMs, name::Seq, observation::Observation},
@@ -267,9 +270,10 @@ fn a_file_in_place_of_the_directory_is_a_problem_with_a_remedy() {
 
 #[test]
 fn a_directory_that_may_not_be_written_is_a_problem_with_a_remedy() {
+    let test = "a_directory_that_may_not_be_written_is_a_problem_with_a_remedy";
     let dir = tempfile::tempdir().unwrap();
     if given::is_root() {
-        let Some(_mounted) = Mounted::tmpfs(dir.path(), "ro,size=1m") else { return };
+        let Some(_mounted) = Mounted::tmpfs(test, dir.path(), "ro,size=1m") else { return };
         let problem = open(dir.path()).err().unwrap();
         assert!(problem.to_string().contains("mounted read-only"), "{problem}");
     } else {
@@ -282,12 +286,12 @@ fn a_directory_that_may_not_be_written_is_a_problem_with_a_remedy() {
 
 #[test]
 fn a_full_disk_refuses_the_batch_and_takes_the_next_when_there_is_room() {
+    let test = "a_full_disk_refuses_the_batch_and_takes_the_next_when_there_is_room";
     if !given::is_root() {
-        println!("left out: a full disk needs a tmpfs of its own, and mounting one needs root");
-        return;
+        return left_out(test, "a full disk needs a tmpfs of its own, and mounting one needs root");
     }
     let dir = tempfile::tempdir().unwrap();
-    let Some(_mounted) = Mounted::tmpfs(dir.path(), "size=512k") else { return };
+    let Some(_mounted) = Mounted::tmpfs(test, dir.path(), "size=512k") else { return };
     let (mut opened, mut answers) = open_inline(dir.path()).unwrap();
     opened.store.submit(Seq(1), vec![state("slack", 1)]).unwrap();
     assert_eq!(answers.try_recv().unwrap(), Observation::Committed(Seq(1)));
@@ -313,12 +317,12 @@ fn a_full_disk_refuses_the_batch_and_takes_the_next_when_there_is_room() {
 
 #[test]
 fn a_disk_that_is_full_at_the_start_is_a_problem_with_a_remedy() {
+    let test = "a_disk_that_is_full_at_the_start_is_a_problem_with_a_remedy";
     if !given::is_root() {
-        println!("left out: a full disk needs a tmpfs of its own, and mounting one needs root");
-        return;
+        return left_out(test, "a full disk needs a tmpfs of its own, and mounting one needs root");
     }
     let dir = tempfile::tempdir().unwrap();
-    let Some(_mounted) = Mounted::tmpfs(dir.path(), "size=64k") else { return };
+    let Some(_mounted) = Mounted::tmpfs(test, dir.path(), "size=64k") else { return };
     fs::write(dir.path().join("filler"), vec![0; 1 << 20]).unwrap_err();
     let problem = open(dir.path()).err().unwrap();
     assert!(matches!(problem, StoreProblem::Full { .. }), "{problem}: {:?}", problem.source());
@@ -330,7 +334,7 @@ struct Mounted(PathBuf);
 
 impl Mounted {
     /// `None`, and says so, where this root may not mount (a container).
-    fn tmpfs(dir: &Path, options: &str) -> Option<Self> {
+    fn tmpfs(test: &str, dir: &Path, options: &str) -> Option<Self> {
         let status = Command::new("mount")
             .args(["-t", "tmpfs", "-o", options, "defib-test-store"])
             .arg(dir)
@@ -338,7 +342,7 @@ impl Mounted {
         match status {
             Ok(status) if status.success() => Some(Self(dir.to_owned())),
             other => {
-                println!("left out: mounting a tmpfs is not allowed here ({other:?})");
+                left_out(test, &format!("mounting a tmpfs is not allowed here ({other:?})"));
                 None
             }
         }

@@ -1,10 +1,9 @@
 //! The adapter against an engine that says exactly what it is told to, over a real socket.
 
 mod events;
-mod scripted;
 
 use super::*;
-use scripted::{DOCKER, PODMAN, Reply, Scripted};
+use crate::docker::scripted::{DOCKER, PODMAN, Reply, Scripted};
 use std::{
     collections::BTreeMap,
     os::unix::net::UnixListener,

@@ -3,7 +3,7 @@
 //! `Action` and `Actor.ID` are read first; the old `status` and `id` stand in where they are missing (they are gone from API
 //! 1.52 on). Podman says `died` and `remove` and gives a bare `health_status` with its value in a field of its own.
 
-use super::{Field, health, id, pairs, read, signal, time};
+use super::{Field, health, id, pairs, read, signal, text, time};
 use crate::domain::{
     moment::EngineMs,
     observation::{EngineEvent, EventAction},
@@ -135,7 +135,7 @@ pub(in crate::docker) fn decode(line: &[u8]) -> Heard {
         }
         _ => return Heard::OfNoInterest,
     };
-    Heard::Event(EngineEvent { container, name: attribute("name").map(str::to_owned), action, at })
+    Heard::Event(EngineEvent { container, name: attribute("name").map(text::name), action, at })
 }
 
 fn happened(raw: &Event<'_>) -> Option<EngineMs> {

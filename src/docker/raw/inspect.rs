@@ -1,6 +1,8 @@
 //! One container, whole.
 
-use super::{Field, health, id, name, pairs, read, signal, state, time::engine_time};
+use super::{
+    Field, health, id, labels, name, other_name, read, signal, state, text, time::engine_time,
+};
 use crate::{
     docker::connection::{Answer, CallError, Flavour},
     domain::{
@@ -101,11 +103,11 @@ pub(in crate::docker) fn decode(
         name: name(read(raw.name), &id),
         image: config
             .as_ref()
-            .and_then(|config| read(config.image))
-            .or_else(|| read(raw.image))
+            .and_then(|config| other_name(config.image))
+            .or_else(|| other_name(raw.image))
             .unwrap_or_default(),
-        labels: config.as_ref().map(|config| pairs(config.labels)).unwrap_or_default(),
-        started_at: StartedAt::new(started_at),
+        labels: config.as_ref().map(|config| labels(config.labels)).unwrap_or_default(),
+        started_at: StartedAt::new(text::name(&started_at)),
         started,
         finished,
         exit_code: if has_ended(&state) && finished.is_some() {
@@ -220,14 +222,18 @@ fn addresses(field: Field<'_>) -> Vec<(String, IpAddr)> {
     for (name, raw) in networks {
         let Some(network) = read::<Network<'_>>(raw) else { continue };
         let found = [network.v4, network.v6].into_iter().filter_map(read::<String>);
-        addresses.extend(found.filter_map(|text| text.parse().ok()).map(|ip| (name.clone(), ip)));
+        addresses
+            .extend(found.filter_map(|text| text.parse().ok()).map(|ip| (text::name(&name), ip)));
     }
     addresses
 }
 
 fn network_parent(field: Field<'_>) -> Option<ContainerId> {
     let mode: String = read(field)?;
-    mode.strip_prefix("container:").filter(|id| !id.is_empty()).map(ContainerId::new)
+    mode.strip_prefix("container:")
+        .filter(|id| !id.is_empty())
+        .map(text::name)
+        .map(ContainerId::new)
 }
 
 #[cfg(test)]

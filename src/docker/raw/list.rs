@@ -1,6 +1,6 @@
 //! The list of containers. One odd row costs that row.
 
-use super::{Field, id, name, pairs, read, state};
+use super::{Field, id, labels, name, other_name, read, state};
 use crate::{
     docker::connection::CallError,
     domain::{
@@ -61,10 +61,10 @@ fn for_each_row(
 fn listed(id: ContainerId, row: &Row<'_>) -> Listed {
     Listed {
         name: name(own_name(row.names), &id),
-        image: read(row.image).unwrap_or_default(),
+        image: other_name(row.image).unwrap_or_default(),
         state: read::<String>(row.state)
             .map_or_else(|| ContainerState::Unknown(String::new()), |word| state(&word)),
-        labels: pairs(row.labels),
+        labels: labels(row.labels),
         id,
     }
 }

@@ -1,4 +1,5 @@
-//! Text from outside: valid, without secrets, without control characters, no longer than wanted.
+//! Text from outside: valid, without secrets, without control characters, no longer than wanted; and names, which stay what
+//! tells one thing from another.
 //!
 //! What a healthcheck prints, or an engine says, ends in logs, journals and messages. Secrets are hidden here once
 //! ([`crate::redact`]), before anything is cut in two; terminal escapes and characters that turn the direction of writing or can't be
@@ -6,6 +7,10 @@
 
 use crate::redact::{self, unseen::is_invisible};
 use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+/// Longest name that is kept whole, in bytes. An image's, with host, tag and digest, has at most 460.
+const LONGEST_NAME: usize = 512;
 
 /// Longest message of an engine that is kept.
 const LONGEST_MESSAGE: usize = 500;
@@ -26,6 +31,27 @@ pub(in crate::docker) fn cleaned(text: &str, limit: usize) -> String {
         kept.push(character);
     }
     kept
+}
+
+/// A name, as it stands in every line that is about what it names. By names containers are matched, known again and told
+/// apart, so that a good one stays as it is, nothing in it is taken for a secret, and different ones stay different: what can't
+/// be seen or acts on a screen is written out, and of what is too long the end is a hash of the whole.
+pub(in crate::docker) fn name(given: &str) -> String {
+    let mut name = String::with_capacity(given.len().min(LONGEST_NAME));
+    for character in given.chars() {
+        if character.is_control() || is_invisible(character) {
+            name.extend(character.escape_unicode());
+        } else {
+            name.push(character);
+        }
+        if name.len() > LONGEST_NAME {
+            let hash = format!("…{:.16x}", Sha256::digest(given.as_bytes()));
+            name.truncate(name.floor_char_boundary(LONGEST_NAME - hash.len()));
+            name.push_str(&hash);
+            break;
+        }
+    }
+    name
 }
 
 /// The message of an error's body: Docker's and Podman's `{"message": …}`, or the body itself where it is something else.
@@ -58,6 +84,30 @@ mod tests {
             error_message(br#"{"message":"pull of https://u:hunter2@hub/x denied"}"#),
             "pull of https://u:[redacted]@hub/x denied"
         );
+    }
+
+    #[test]
+    fn a_good_name_stays_as_it_is() {
+        let image = format!(
+            "host.example:5000/{}:{}@sha256:{}",
+            "a".repeat(230),
+            "t".repeat(128),
+            "0".repeat(64)
+        );
+        for good in ["web-1", "größe", "👩\u{200d}🚒", "acme/password:16", "token_1", "", &image]
+        {
+            assert_eq!(name(good), good);
+        }
+    }
+
+    #[test]
+    fn other_names_can_be_seen_are_cut_and_stay_different() {
+        assert_eq!(name("web\u{1b}[2J\n\u{202e}1"), "web\\u{1b}[2J\\u{a}\\u{202e}1");
+        let (one, other) =
+            (name(&format!("{}1", "é".repeat(400))), name(&format!("{}2", "é".repeat(400))));
+        assert!(one.len() <= LONGEST_NAME && other.len() <= LONGEST_NAME, "{one}");
+        assert_ne!(one, other);
+        assert_ne!(name("web\u{200b}"), name("web\u{200e}"));
     }
 
     #[test]

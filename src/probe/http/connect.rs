@@ -62,7 +62,7 @@ pub(super) async fn first(
 
 async fn one(address: SocketAddr) -> Result<(TcpStream, SocketAddr), ConnectFailure> {
     let began = super::instant();
-    let failed = |source| ConnectFailure { address, source, waited: began.elapsed() };
+    let failed = |source| ConnectFailure { address, source, waited: super::instant() - began };
     let socket = match address {
         SocketAddr::V4(_) => TcpSocket::new_v4(),
         SocketAddr::V6(_) => TcpSocket::new_v6(),

@@ -4,6 +4,9 @@
 //! containers need no network, no volume and no rights, and run what is in [`image`]. Docker's healthcheck is the evidence,
 //! so nothing has to be reached from outside.
 
+mod calls;
+
+use self::calls::{call, problem, status};
 use super::{Cleared, StageProblem, container_name};
 use crate::{
     cli::demo::{
@@ -17,7 +20,6 @@ use crate::{
         adapter::DockerEngine,
         address::EngineAddress,
         connection::{ApiVersion, EngineVersion},
-        port::within,
     },
     domain::name::ContainerId,
 };
@@ -42,6 +44,12 @@ const IMPORT_WITHIN: Duration = Duration::from_secs(30);
 /// Every other call.
 const CALL_WITHIN: Duration = Duration::from_secs(10);
 
+/// A call that makes something and was left without an answer may still be carried out: what it makes is looked for so often …
+const LOOKS: u32 = 12;
+
+/// … with this between.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
 /// A removal that fails is tried again, this often …
 const REMOVALS: u32 = 3;
 
@@ -54,8 +62,22 @@ const REPOSITORY: &str = "defib-demo";
 pub struct Real {
     docker: Docker,
     engine: Arc<DockerEngine>,
-    image: Option<String>,
+    patience: Patience,
+    image: Option<Imported>,
     containers: Vec<Made>,
+}
+
+/// How long the making calls may take.
+struct Patience {
+    import: Duration,
+    create: Duration,
+}
+
+/// An image that was asked for.
+struct Imported {
+    name: String,
+    /// The engine may still make it.
+    unanswered: bool,
 }
 
 /// A container that was asked for.
@@ -65,6 +87,8 @@ struct Made {
     run: RunId,
     /// Not known where the answer was lost.
     id: Option<ContainerId>,
+    /// The engine may still make it.
+    unanswered: bool,
 }
 
 impl Real {
@@ -80,7 +104,8 @@ impl Real {
         let path = address.path().to_string_lossy();
         let docker = Docker::connect_with_unix(&path, BOLLARD_SECONDS, &spoken(version.api))
             .map_err(|error| problem("connect to the engine", &error))?;
-        Ok(Self { docker, engine, image: None, containers: Vec::new() })
+        let patience = Patience { import: IMPORT_WITHIN, create: CALL_WITHIN };
+        Ok(Self { docker, engine, patience, image: None, containers: Vec::new() })
     }
 
     pub(super) fn engine(&self) -> Arc<DockerEngine> {
@@ -112,7 +137,8 @@ impl Real {
     }
 
     async fn import(&mut self, run: &RunId, image: Image) -> Result<Vec<String>, StageProblem> {
-        self.image = Some(format!("{REPOSITORY}:{run}"));
+        let imported = Imported { name: format!("{REPOSITORY}:{run}"), unanswered: true };
+        let known = self.image.insert(imported);
         let options = CreateImageOptionsBuilder::new()
             .from_src("-")
             .repo(REPOSITORY)
@@ -122,7 +148,9 @@ impl Real {
         let body = bollard::body_full(image.tar.into());
         let steps = self.docker.create_image(Some(options), Some(body), None);
         let imported = steps.try_for_each(|_| async { Ok(()) });
-        call(IMPORT_WITHIN, "import the image", imported).await?;
+        let imported = call(self.patience.import, "import the image", imported).await;
+        known.unanswered = imported.as_ref().is_err_and(|failed| !failed.is_answer);
+        imported?;
         Ok(image.start)
     }
 
@@ -133,15 +161,23 @@ impl Real {
         start: &[String],
     ) -> Result<(), StageProblem> {
         let name = container_name(run, role);
-        self.containers.push(Made { role, name: name.clone(), run: run.clone(), id: None });
-        let options = CreateContainerOptionsBuilder::new().name(&name).build();
         let body = self.container(run, role, start);
+        self.containers.push(Made {
+            role,
+            name: name.clone(),
+            run: run.clone(),
+            id: None,
+            unanswered: true,
+        });
+        let options = CreateContainerOptionsBuilder::new().name(&name).build();
         let doing = format!("create the container `{name}`");
-        let created =
-            call(CALL_WITHIN, &doing, self.docker.create_container(Some(options), body)).await?;
+        let asked = self.docker.create_container(Some(options), body);
+        let created = call(self.patience.create, &doing, asked).await;
         if let Some(made) = self.containers.last_mut() {
-            made.id = Some(ContainerId::new(created.id));
+            made.unanswered = created.as_ref().is_err_and(|failed| !failed.is_answer);
+            made.id = created.as_ref().ok().map(|created| ContainerId::new(created.id.clone()));
         }
+        created?;
         Ok(())
     }
 
@@ -152,7 +188,7 @@ impl Real {
         let check = ["CMD".to_owned()].into_iter().chain(command(Mode::Healthcheck)).collect();
         let nanoseconds = |span: Duration| i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
         ContainerCreateBody {
-            image: self.image.clone(),
+            image: self.image.as_ref().map(|image| image.name.clone()),
             entrypoint: Some(command(Mode::of(role)).collect()),
             labels: Some(labels(run)),
             stop_timeout: i64::try_from(STOP_TIMEOUT.as_secs()).ok(),
@@ -193,8 +229,8 @@ impl Real {
             Ok(true) => cleared.images += 1,
             Ok(false) => {}
             Err(StageProblem { cause, .. }) => {
-                tracing::warn!(image, cause, "an image was left behind");
-                cleared.left.push(format!("docker rmi --force {image}"));
+                tracing::warn!(image = image.name, cause, "an image was left behind");
+                cleared.left.push(format!("docker rmi --force {}", image.name));
             }
         }
         cleared
@@ -204,10 +240,13 @@ impl Real {
     async fn remove(&self, made: &Made) -> Result<bool, StageProblem> {
         let id = match &made.id {
             Some(id) => id.as_str().to_owned(),
-            None => match self.find(made).await? {
-                Some(id) => id,
-                None => return Ok(false),
-            },
+            None => {
+                let found = when_it_comes(made.unanswered, async || self.find(made).await).await?;
+                match found {
+                    Some(id) => id,
+                    None => return Ok(false),
+                }
+            }
         };
         let options = || RemoveContainerOptionsBuilder::new().force(true).v(true).build();
         removed(|| self.docker.remove_container(&id, Some(options()))).await
@@ -231,9 +270,39 @@ impl Real {
         }))
     }
 
-    async fn remove_image(&self, image: &str) -> Result<bool, StageProblem> {
+    async fn remove_image(&self, image: &Imported) -> Result<bool, StageProblem> {
         let options = || RemoveImageOptionsBuilder::new().force(true).build();
-        removed(|| self.docker.remove_image(image, Some(options()), None)).await
+        let remove = async || {
+            let gone = removed(|| self.docker.remove_image(&image.name, Some(options()), None));
+            Ok(gone.await?.then_some(()))
+        };
+        Ok(when_it_comes(image.unanswered, remove).await?.is_some())
+    }
+}
+
+/// What a look finds. Where the engine may still be making it, it is looked for again for some seconds; and nobody can say that
+/// it is not there even then.
+async fn when_it_comes<T>(
+    unanswered: bool,
+    look: impl AsyncFn() -> Result<Option<T>, StageProblem>,
+) -> Result<Option<T>, StageProblem> {
+    let mut looks = 1;
+    loop {
+        match look().await? {
+            None if unanswered && looks < LOOKS => {
+                looks += 1;
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+            None if unanswered => {
+                return Err(StageProblem {
+                    doing: "remove it".to_owned(),
+                    cause: "the engine did not answer when it was asked to make it, and may do so \
+                            yet"
+                    .to_owned(),
+                });
+            }
+            found => return Ok(found),
+        }
     }
 }
 
@@ -266,7 +335,7 @@ where
             Err(_) if tries < REMOVALS => {}
             // What an earlier try removed without an answer was there.
             Ok(false) if tries > 1 => return Ok(true),
-            other => return other,
+            other => return Ok(other?),
         }
     }
 }
@@ -284,30 +353,5 @@ fn spoken(api: ApiVersion) -> ClientVersion {
     ClientVersion { major_version: number(api.major), minor_version: number(api.minor) }
 }
 
-fn status(error: &BollardError) -> Option<u16> {
-    match error {
-        BollardError::DockerResponseServerError { status_code, .. } => Some(*status_code),
-        _ => None,
-    }
-}
-
-async fn call<T>(
-    deadline: Duration,
-    doing: &str,
-    work: impl Future<Output = Result<T, BollardError>>,
-) -> Result<T, StageProblem> {
-    within(deadline, work)
-        .await
-        .map_err(|late| StageProblem { doing: doing.to_owned(), cause: late.to_string() })?
-        .map_err(|error| problem(doing, &error))
-}
-
-fn problem(doing: &str, error: &BollardError) -> StageProblem {
-    let cause = match error {
-        BollardError::DockerResponseServerError { status_code, message } => {
-            format!("the engine answers {status_code}: {message}")
-        }
-        other => other.to_string(),
-    };
-    StageProblem { doing: doing.to_owned(), cause }
-}
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,7 @@
 //! The event stream: lines cut anywhere, lines that are none, and how it ends.
 
-use super::{
-    scripted::{Reply, Scripted},
-    *,
-};
+use super::*;
+use crate::docker::adapter::events::EVENT_LIMIT;
 
 fn event(action: &str) -> String {
     format!(

@@ -1,4 +1,5 @@
 use super::*;
+use crate::docker::raw::events::{self, Heard};
 use crate::domain::observation::{HealthResult, HealthStatus};
 use bytes::Bytes;
 
@@ -23,6 +24,36 @@ const RUNNING: &str = r#"{"Id":"71e995d0070a","Created":"2024-01-01T09:00:00Z","
   "NetworkSettings":{"IPAddress":"","Networks":{
     "front":{"IPAddress":"172.18.0.2","GlobalIPv6Address":"fd00::2"},
     "back":{"IPAddress":"172.19.0.7","GlobalIPv6Address":""}}}}"#;
+
+#[test]
+fn a_name_that_acts_on_a_screen_is_the_same_in_list_inspection_and_event() {
+    let odd = r"we\u001b[2Jb\u202e";
+    let labels = format!(
+        r#""Labels":{{"com.docker.compose.project":"{odd}","com.docker.compose.service":"{odd}","team":"{odd}"}}"#
+    );
+    let row = format!(
+        r#"[{{"Id":"ab12","Names":["/{odd}"],"Image":"{odd}","State":"running",{labels}}}]"#
+    );
+    let whole = format!(
+        r#"{{"Id":"ab12","Name":"/{odd}","State":{{"Status":"running","StartedAt":"{odd}"}},
+            "Config":{{"Image":"{odd}",{labels}}},
+            "NetworkSettings":{{"Networks":{{"{odd}":{{"IPAddress":"172.18.0.2"}}}}}}}}"#
+    );
+    let event = format!(
+        r#"{{"Type":"container","Action":"start","Actor":{{"ID":"ab12","Attributes":{{"name":"{odd}"}}}},"time":1704103200}}"#
+    );
+    let shown = r"we\u{1b}[2Jb\u{202e}";
+    let listed = crate::docker::raw::list::decode(row.as_bytes()).unwrap().containers.remove(0);
+    let seen = read_docker(&whole);
+    assert_eq!((listed.name.as_str(), listed.image.as_str()), (shown, shown));
+    assert_eq!((seen.name.as_str(), seen.image.as_str()), (shown, shown));
+    assert_eq!((seen.started_at.as_str(), seen.addresses[0].0.as_str()), (shown, shown));
+    assert_eq!(listed.labels, seen.labels);
+    assert_eq!(seen.labels["com.docker.compose.service"], shown);
+    assert_eq!(seen.labels["team"], "we\u{1b}[2Jb\u{202e}", "by others services are matched");
+    let Heard::Event(event) = events::decode(event.as_bytes()) else { panic!("no event") };
+    assert_eq!(event.name.as_deref(), Some(shown));
+}
 
 #[test]
 fn a_running_container_is_read() {

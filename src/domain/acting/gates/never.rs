@@ -13,9 +13,6 @@ const RESTART: &str = "defib.restart";
 /// The opt-in of other tools, where the config takes it.
 const AUTOHEAL: &str = "autoheal";
 
-/// So much of a value that nobody understands is quoted, in characters.
-const LONGEST_SHOWN: usize = 40;
-
 pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
     let never = |why: &str| Shut::because(Hold::Never(why.to_owned()));
     let label = |key: &str| {
@@ -59,13 +56,8 @@ impl Said {
         match value.trim().to_ascii_lowercase().as_str() {
             "true" | "yes" | "on" | "1" => Self::Yes,
             "false" | "no" | "off" | "0" | "never" => Self::No,
-            _ => {
-                let shown: String = value.chars().take(LONGEST_SHOWN).collect();
-                let more = if shown.len() < value.len() { "…" } else { "" };
-                Self::Odd(format!(
-                    "its label `{key}` says `{shown}{more}`, which is neither `true` nor `false`"
-                ))
-            }
+            // What it says instead may be a secret that was pasted there.
+            _ => Self::Odd(format!("its label `{key}` says neither `true` nor `false`")),
         }
     }
 }

@@ -1,6 +1,9 @@
 //! An engine that says exactly what it is told to, over a real socket.
 
-use super::super::{DockerEngine, Limits, UnixDial};
+use super::{
+    adapter::{DockerEngine, Limits},
+    connection::UnixDial,
+};
 use std::{
     io::{BufRead, BufReader, Read, Write},
     os::unix::net::{UnixListener, UnixStream},
@@ -14,7 +17,7 @@ use std::{
 
 /// What the scripted engine does with one request.
 #[derive(Clone)]
-pub(super) enum Reply {
+pub(crate) enum Reply {
     /// An answer with this status and body.
     Says(u16, String),
     /// These bytes, then the end.
@@ -28,20 +31,20 @@ pub(super) enum Reply {
 type Script = Box<dyn Fn(&str) -> Reply + Send + Sync>;
 
 /// An engine that follows a script: request line (`GET /v1.41/…`) → reply.
-pub(super) struct Scripted {
+pub(crate) struct Scripted {
     folder: tempfile::TempDir,
     ended: Arc<AtomicBool>,
     requests: Arc<Mutex<Vec<String>>>,
-    pub(super) hung_up: mpsc::Receiver<String>,
+    pub(crate) hung_up: mpsc::Receiver<String>,
 }
 
-pub(super) const DOCKER: &str =
+pub(crate) const DOCKER: &str =
     r#"{"Version":"20.10.24","ApiVersion":"1.41","Components":[{"Name":"Engine"}]}"#;
-pub(super) const PODMAN: &str =
+pub(crate) const PODMAN: &str =
     r#"{"Version":"4.3.1","ApiVersion":"1.41","Components":[{"Name":"Podman Engine"}]}"#;
 
 impl Scripted {
-    pub(super) fn following(script: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) fn following(script: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(folder.path().join("engine.sock")).unwrap();
         let (ended, requests) = (Arc::new(AtomicBool::new(false)), Arc::default());
@@ -64,26 +67,26 @@ impl Scripted {
     }
 
     /// One that is Docker, and answers everything else like this.
-    pub(super) fn docker(reply: Reply) -> Self {
+    pub(crate) fn docker(reply: Reply) -> Self {
         Self::following(move |request| match request {
             "GET /version" => Reply::Says(200, DOCKER.to_owned()),
             _ => reply.clone(),
         })
     }
 
-    pub(super) fn socket(&self) -> PathBuf {
+    pub(crate) fn socket(&self) -> PathBuf {
         self.folder.path().join("engine.sock")
     }
 
-    pub(super) fn engine(&self) -> DockerEngine {
+    pub(crate) fn engine(&self) -> DockerEngine {
         self.engine_within(Limits::default())
     }
 
-    pub(super) fn engine_within(&self, limits: Limits) -> DockerEngine {
+    pub(crate) fn engine_within(&self, limits: Limits) -> DockerEngine {
         DockerEngine::reached_by(UnixDial(self.socket()), "unix:///the.sock".to_owned(), limits)
     }
 
-    pub(super) fn requests(&self) -> Vec<String> {
+    pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
 }
