@@ -488,7 +488,8 @@ fn an_end_does_not_call_healthy_what_was_stopped_after_its_recovery() {
         rig.sent.iter().rfind(|(_, _, message)| message.incident_kind == IncidentKind::Unhealthy);
     let (_, _, last) = last.unwrap();
     assert_eq!(last.kind, MessageKind::Resolved);
-    assert!(!last.headline.contains("healthy again"), "{}", last.headline);
+    let said = format!("{} {:?}", last.headline, last.members);
+    assert!(!said.contains("healthy again"), "{said}");
 }
 
 #[test]

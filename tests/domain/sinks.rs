@@ -554,6 +554,28 @@ fn a_sink_that_asked_to_be_left_alone_is_also_when_the_config_is_read_again() {
 }
 
 #[test]
+fn a_secret_that_is_gone_for_a_moment_costs_a_sink_no_proof_and_what_arrives_says_that_it_is_back()
+{
+    let mut rig = started(watching(vec![named("oncall", &[])]));
+    rig.behave("web", Behaviour::Hangs);
+    rig.run(seconds(MINUTE));
+    assert!(status(&rig).0.sinks[0].proven);
+    let mut without = rig.policy.clone();
+    (without.sinks[0].definition, without.sinks[0].lacks) = (7, Some("no such file".to_owned()));
+    let with = rig.policy.clone();
+    rig.reload(without);
+    rig.run(seconds(5));
+    assert!(status(&rig).0.sinks[0].proven && rig.view().sinks[0].lacks.is_some());
+    // It is there again before it is looked for.
+    rig.behave("web", Behaviour::Fine);
+    rig.run(seconds(MINUTE));
+    assert_eq!(rig.view().sinks[0].lacks, None, "{:?}", rig.told());
+    rig.reload(with);
+    rig.run(seconds(5));
+    assert!(status(&rig).0.sinks[0].proven);
+}
+
+#[test]
 fn a_sink_whose_attempts_never_come_back_hides_no_other_that_refuses() {
     let sinks = ["desk", "mute", "oncall"].map(|name| named(name, &[]));
     let mut rig = started(watching(sinks.into()));

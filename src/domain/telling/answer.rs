@@ -88,6 +88,10 @@ impl Sink {
                 row.rejected = None;
                 self.proven_as = Some(flight.definition);
                 self.has_delivered = true;
+                if is_current {
+                    // Whatever it lacked when that was last looked at, it has now.
+                    self.policy.lacks = None;
+                }
             }
             // It went where the sink no longer goes: the next attempt is made at once.
             DeliveryOutcome::Unknown(_)

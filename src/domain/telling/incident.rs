@@ -177,6 +177,10 @@ impl Incident {
         self.content.next_steps.clear();
         if self.ended.is_none() || !self.seen_well {
             self.content.headline = headline;
+            if self.key.kind == IncidentKind::Unhealthy {
+                // How each of it stood when it was last told of may not be how it stands now.
+                self.content.members.clear();
+            }
         }
         self.ended = self.ended.or(Some(now));
     }

@@ -133,7 +133,11 @@ impl Sink {
 
     /// The config was read again. Whoever mended a broken sink need not wait for its next try; one that asked to be left alone
     /// is; and one that goes elsewhere now has nothing to do with how it was before.
-    pub(crate) fn adopt(&mut self, policy: SinkPolicy) {
+    pub(crate) fn adopt(&mut self, mut policy: SinkPolicy) {
+        if policy.lacks.is_some() {
+            // What can't be read doesn't say that it is another one now.
+            policy.definition = self.policy.definition;
+        }
         let is_another = self.policy.definition != policy.definition;
         self.policy = policy;
         let asked_for_it =
