@@ -1,7 +1,7 @@
 //! What is left when the process or the machine ends at any moment: whole batches, in order, none that was answered
 //! missing.
 
-use crate::given::{answer, history, open, open_inline, reasons, state};
+use crate::given::{answer, history, open, open_inline, reasons, start, state};
 use defib::{
     domain::{name::Seq, observation::Observation},
     store::{history::read_history, port::Store},
@@ -129,13 +129,13 @@ async fn child_that_commits_until_killed() {
 fn a_process_killed_while_it_commits_has_lost_nothing_that_was_answered() {
     for kill_after in [1, 7, 40] {
         let dir = tempfile::tempdir().unwrap();
-        let mut child = Command::new(std::env::current_exe().unwrap())
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command
             .args(["--exact", "crashing::child_that_commits_until_killed", "--nocapture"])
             .env(CHILD, dir.path())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+            .stderr(Stdio::null());
+        let mut child = start(&mut command).unwrap();
         let mut answered = 0;
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut told = |line: String| {

@@ -1,33 +1,39 @@
 //! A disk whose fsync fails or hangs. `strace` plays the disk; where it is missing or not allowed, these say so and pass.
 
 use crate::{
-    given::{history, open, open_inline, state},
+    given::{history, open, open_inline, start, state},
     left_out::left_out,
 };
 use defib::{
     domain::{name::Seq, observation::Observation},
     store::port::Store,
 };
-use std::{path::Path, process::Command};
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
 
 const CHILD: &str = "DEFIB_TEST_STORE_FAILING_DISK";
 
 /// Runs `child` of this binary on a state directory, with this done to its calls of fsync. Its output, or `None` after saying
 /// that `test` is left out.
 fn on_a_disk_that(fault: &str, test: &str, child: &str, dir: &Path) -> Option<String> {
-    let may_trace = Command::new("strace").args(["-o", "/dev/null", "true"]).output();
-    if !may_trace.is_ok_and(|output| output.status.success()) {
+    let traced =
+        start(Command::new("strace").args(["-o", "/dev/null", "true"]).stderr(Stdio::null()));
+    if !traced.and_then(|mut child| child.wait()).is_ok_and(|status| status.success()) {
         left_out(test, "a failing disk needs strace, and the right to trace");
         return None;
     }
-    let output = Command::new("strace")
+    let mut command = Command::new("strace");
+    command
         .args(["-f", "-o", "/dev/null", "-e", "trace=fsync,fdatasync"])
         .args(["-e", &format!("inject=fsync,fdatasync:{fault}")])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", child, "--nocapture"])
         .env(CHILD, dir)
-        .output()
-        .unwrap();
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let output = start(&mut command).unwrap().wait_with_output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
     Some(text)

@@ -14,7 +14,13 @@ use defib::{
     },
     tasks::Pending,
 };
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    io,
+    path::Path,
+    process::{Child, Command},
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
 use tokio::sync::mpsc;
 
 /// Always the same moment.
@@ -76,12 +82,24 @@ pub fn reasons(records: &[(WallMs, Record)]) -> Vec<String> {
 
 pub type Answers = mpsc::Receiver<Observation>;
 
+/// Until a process that is being started has become what it is to be, it holds copies of all that this one has open, and so of
+/// locks that a test has just given back: nothing is opened meanwhile.
+static STARTING: RwLock<()> = RwLock::new(());
+
+/// Starts a process.
+pub fn start(command: &mut Command) -> io::Result<Child> {
+    let _starting = STARTING.write().unwrap_or_else(PoisonError::into_inner);
+    command.spawn()
+}
+
 pub fn open(dir: &Path) -> Result<(Opened, Answers), StoreProblem> {
+    let _nobody_starts = STARTING.read().unwrap_or_else(PoisonError::into_inner);
     let (answers, read) = mpsc::channel(ANSWERS);
     SqliteStore::open(dir, Arc::new(Still), answers).map(|opened| (opened, read))
 }
 
 pub fn open_inline(dir: &Path) -> Result<(Opened, Answers), StoreProblem> {
+    let _nobody_starts = STARTING.read().unwrap_or_else(PoisonError::into_inner);
     let (answers, read) = mpsc::channel(ANSWERS);
     SqliteStore::open_inline(dir, Arc::new(Still), answers).map(|opened| (opened, read))
 }

@@ -1,7 +1,7 @@
 //! What may lie where the store should be, and what becomes of it.
 
 use crate::{
-    given::{self, history, open, open_inline, state},
+    given::{self, history, open, open_inline, start, state},
     left_out::left_out,
 };
 use defib::{
@@ -335,10 +335,9 @@ struct Mounted(PathBuf);
 impl Mounted {
     /// `None`, and says so, where this root may not mount (a container).
     fn tmpfs(test: &str, dir: &Path, options: &str) -> Option<Self> {
-        let status = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", options, "defib-test-store"])
-            .arg(dir)
-            .status();
+        let mut command = Command::new("mount");
+        command.args(["-t", "tmpfs", "-o", options, "defib-test-store"]).arg(dir);
+        let status = start(&mut command).and_then(|mut child| child.wait());
         match status {
             Ok(status) if status.success() => Some(Self(dir.to_owned())),
             other => {
@@ -351,7 +350,8 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let status = Command::new("umount").arg("-l").arg(&self.0).status();
+        let status =
+            start(Command::new("umount").arg("-l").arg(&self.0)).and_then(|mut child| child.wait());
         assert!(status.unwrap().success());
     }
 }
