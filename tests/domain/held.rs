@@ -470,6 +470,22 @@ fn what_needs_what_needs_the_cause_is_not_told_of_for_itself() {
 }
 
 #[test]
+fn what_is_asked_about_more_slowly_than_events_come_is_judged_all_the_same() {
+    let mut rig =
+        Rig::new(policy(vec![ServicePolicy { restart: RestartMode::Never, ..service("web") }]));
+    rig.add_with("web", |container| container.healthcheck = Some(healthcheck()));
+    rig.run(seconds(90));
+    rig.behave("web", Behaviour::Hangs);
+    let id = rig.containers["web"].id.clone();
+    // Each answer takes 2 ms, and every millisecond something is told.
+    for _ in 0..90_000 {
+        rig.event(&id, "web", EventAction::OutOfMemory);
+        rig.run(std::time::Duration::from_millis(1));
+    }
+    assert_eq!(of_kind(&rig, IncidentKind::Unhealthy), [MessageKind::Opened], "{:?}", rig.told());
+}
+
+#[test]
 fn an_end_does_not_call_healthy_what_was_stopped_after_its_recovery() {
     let mut rig = Rig::new(policy(vec![never("web")]));
     rig.add("web");

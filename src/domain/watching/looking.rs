@@ -28,6 +28,10 @@ const FIRST_RETRY: Duration = Duration::from_secs(1);
 /// healthcheck on the host makes three.
 const REPLAYED: Duration = Duration::from_secs(10);
 
+/// Where events follow each other faster than it answers, an answer that was overtaken is used all the same after this: what is
+/// a little old says more than nothing at all.
+const OVERTAKEN_FOR: Duration = Duration::from_secs(15);
+
 /// Between two questions about a container that can't be inspected.
 const MAX_RETRY: Duration = Duration::from_secs(30);
 
@@ -69,6 +73,8 @@ struct Poll {
 struct Asked {
     in_flight: Option<LookId>,
     again: bool,
+    /// Since when every answer about it was overtaken by an event.
+    overtaken_since: Option<AwakeMs>,
     due: Option<AwakeMs>,
     failures: u32,
 }
@@ -177,6 +183,7 @@ impl Looking {
         asked.in_flight = None;
         self.in_flight = self.in_flight.saturating_sub(1);
         let again = std::mem::take(&mut asked.again);
+        let since = asked.overtaken_since.take().unwrap_or(now);
         match failure {
             None => asked.failures = 0,
             Some(_) => {
@@ -188,7 +195,10 @@ impl Looking {
         }
         if again {
             self.wanted.insert(container.clone());
-            return Worth::Outdated;
+            if now.since(since) < OVERTAKEN_FOR {
+                asked.overtaken_since = Some(since);
+                return Worth::Outdated;
+            }
         }
         Worth::Current
     }
