@@ -3,7 +3,7 @@
 use defib::domain::{
     Domain, View,
     effect::{ActOrder, Batch, Effect, Look, Primitive, ProbeOrder, Watch},
-    message::{Message, MessageKind, Severity},
+    message::{IncidentKind, Message, MessageKind, Severity},
     moment::{AwakeMs, BootId, BootMs, EngineMs, Moment, WallMs},
     name::{ContainerId, HostName, ProbeName, Seq, ServiceName, SinkName, StartedAt},
     observation::{
@@ -812,6 +812,25 @@ fn inspection(container: &Container, now: u64) -> Inspection {
         network_parent: None,
         pid: Some(4242),
     }
+}
+
+/// What was sent of a kind last.
+///
+/// # Panics
+/// Where nothing was.
+pub fn last(rig: &Rig, kind: IncidentKind) -> &Message {
+    let mut sent = rig.sent.iter().rev().map(|(_, _, message)| message);
+    sent.find(|message| message.incident_kind == kind).expect("was told")
+}
+
+/// These services, with these containers, all of them well and settled.
+pub fn with(services: Vec<ServicePolicy>, names: &[&str]) -> Rig {
+    let mut rig = Rig::new(policy(services));
+    for name in names {
+        rig.add(name);
+    }
+    rig.run(seconds(91));
+    rig
 }
 
 fn ms(span: Duration) -> u64 {

@@ -11,21 +11,6 @@ use defib::domain::{
 
 const SETTLED: u64 = 91;
 
-/// What was sent of a kind last.
-fn last(rig: &Rig, kind: IncidentKind) -> &Message {
-    let mut sent = rig.sent.iter().rev().map(|(_, _, message)| message);
-    sent.find(|message| message.incident_kind == kind).expect("was told")
-}
-
-fn with(services: Vec<ServicePolicy>, names: &[&str]) -> Rig {
-    let mut rig = Rig::new(policy(services));
-    for name in names {
-        rig.add(name);
-    }
-    rig.run(seconds(SETTLED));
-    rig
-}
-
 fn mode(restart: RestartMode, service: ServicePolicy) -> ServicePolicy {
     ServicePolicy { restart, ..service }
 }

@@ -2,28 +2,13 @@
 
 use crate::rig::*;
 use defib::domain::{
-    message::{IncidentKind, Message, MessageKind},
+    message::{IncidentKind, MessageKind},
     name::ServiceName,
     observation::{ContainerState, EventAction, Observation},
     policy::{RestartMode, ServicePolicy},
 };
 
 const SETTLED: u64 = 90;
-
-/// What was sent of a kind last.
-fn last(rig: &Rig, kind: IncidentKind) -> &Message {
-    let mut sent = rig.sent.iter().rev().map(|(_, _, message)| message);
-    sent.find(|message| message.incident_kind == kind).expect("was told")
-}
-
-fn with(services: Vec<ServicePolicy>, names: &[&str]) -> Rig {
-    let mut rig = Rig::new(policy(services));
-    for name in names {
-        rig.add(name);
-    }
-    rig.run(seconds(SETTLED));
-    rig
-}
 
 fn ends(rig: &mut Rig, name: &str) {
     let now = rig.now;
