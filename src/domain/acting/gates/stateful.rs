@@ -13,6 +13,11 @@ pub(crate) fn is_stateful(replica: &Replica) -> bool {
     replica.policy.stateful.unwrap_or_else(by_image)
 }
 
+/// Whether it may have any restart: of what holds data, only what the config lists.
+pub(crate) fn may_have_any(replica: &Replica) -> bool {
+    replica.listed || !is_stateful(replica)
+}
+
 /// What holds data has one restart, whatever its budget (S12).
 pub(crate) fn restarts_allowed(replica: &Replica) -> u32 {
     let restarts = replica.policy.budget.restarts;
@@ -31,5 +36,5 @@ pub(super) fn gate(scene: &Scene<'_>) -> Option<Shut> {
         return None;
     }
     let others = restarts_made(scene.replica).saturating_sub(u32::from(scene.paid_already));
-    if !scene.replica.listed || others >= 1 { Shut::because(Hold::Stateful) } else { None }
+    if !may_have_any(scene.replica) || others >= 1 { Shut::because(Hold::Stateful) } else { None }
 }

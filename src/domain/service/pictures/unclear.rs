@@ -2,7 +2,7 @@
 
 use crate::domain::{
     Domain,
-    acting::gates::{evidence_case, first_order, is_stateful},
+    acting::gates::{evidence_case, first_order, stateful::may_have_any},
     judging::{absence, health::Reading},
     message::{IncidentKind, Severity},
     moment::{AwakeMs, Moment},
@@ -131,8 +131,7 @@ impl Domain {
         }
         let level = is_due.then_some(Severity::Ticket);
         let may_be_restarted = |replica: &Replica| {
-            let may_ever = replica.listed || !is_stateful(replica);
-            may_ever && first_order(&self.scene(replica)).is_none()
+            may_have_any(replica) && first_order(&self.scene(replica)).is_none()
         };
         let content = wording::ambiguous(&unclear, may_be_restarted);
         Some(Picture::failing(since, level, content))

@@ -6,7 +6,7 @@ use crate::domain::{
     acting::{
         attempt::Attempt,
         brake::Brake,
-        gates::{first_order, is_stateful, restarts_allowed, restarts_made},
+        gates::{first_order, restarts_allowed, restarts_made, stateful::may_have_any},
         hold::{Hold, Settle},
     },
     judging::verdict::Verdict,
@@ -82,8 +82,7 @@ impl Domain {
 
     /// Whether only more failures, or a little time, are missing for a restart: one that is left to it.
     fn is_to_come(&self, replica: &Replica) -> bool {
-        let is_left = restarts_made(replica) < restarts_allowed(replica)
-            && (replica.listed || !is_stateful(replica));
+        let is_left = restarts_made(replica) < restarts_allowed(replica) && may_have_any(replica);
         let waits = |hold: &Hold| matches!(hold, Hold::Recovered | Hold::Settling(Settle::Verdict));
         replica.verdict == Verdict::Unhealthy
             && is_left
@@ -112,7 +111,7 @@ impl Domain {
 
     /// Since when a service is healthy again, by the last of its replicas that is.
     fn back_since(&self, service: &str) -> Option<AwakeMs> {
-        let (_, known) = self.services.iter().find(|(name, _)| name.as_str() == service)?;
+        let known = self.services.get(&ServiceName::new(service))?;
         let healthy = known.healthy.iter().filter_map(|name| self.replicas.get(name));
         healthy.filter_map(|replica| replica.healthy_since).map(|since| since.awake).max()
     }
